@@ -1,7 +1,8 @@
 /* A lower bound on the predicted time of any plan of a partition, without planning it.
  *
  * Memory moves every argument and output once, and what does not stay on chip once more for each part that reads it
- * again; every operation is done once; a part waits for those whose reductions it reads. */
+ * again, unless rows and columns are reduced in one sweep (pass/cross.c); every operation is done once, of random
+ * numbers once for those that share it; a part waits for those whose reductions it reads. */
 #include <math.h>
 
 #include "codegen/model/machine.h"
@@ -14,6 +15,7 @@ enum {
     /* read by a reduction without groups that may be local, done by every block */
     LOCAL_BYTES = 64 * 1024,
     FUNCTION_COST = 4, /* costlier operations are functions, which may be approximate on GPUs */
+    SHARING = 4,       /* neighbours that share a block of random numbers (kir/lanes.h) */
 };
 
 /* A part of the partition; its number is that of its first node. */
@@ -23,7 +25,8 @@ typedef struct part {
     double start;           /* when all that it reads is ready; -1: not known yet */
     double again, computed; /* bytes that it reads again, or reads to compute values again */
     bool reduces, stores, stores_elements, meets, waits;
-    int nodes; /* 1 + the first of them; 0: none yet */
+    uint32_t axes; /* that its reductions reduce, of their own operands */
+    int nodes;     /* 1 + the first of them; 0: none yet */
 } part;
 
 /* What is the same for all partitions of a graph. */
@@ -84,6 +87,7 @@ static void outline_parts(bounding *b)
         p->nodes = i + 1;
         p->start = -1;
         p->reduces = p->reduces || reduces(n);
+        p->axes |= reduces(n) ? n->u.reduce.axes : 0;
         p->meets = p->meets || (reduces(n) && !is_local(b, n));
         p->groups = larger(p->groups, reduces(n) ? b->elements[i] : 1);
         p->largest = larger(p->largest, b->elements[(reduces(n) ? n->in[0] : n)->id]);
@@ -152,19 +156,33 @@ static double start_of(bounding *b, int index)
 
 /* ---- bytes and work ---- */
 
+/* May the reductions of both parts be done in one sweep, rows and columns of an array? */
+static bool may_cross(const bounding *b, int one, int other)
+{
+    const part *p = &b->parts[one], *q = &b->parts[other];
+    return b->all->target->sm && b->all->target->cooperative && p->reduces && q->reduces &&
+           p->axes != q->axes;
+}
+
+/* Is it in memory? Not places, which are computed. */
+static bool is_array(const bounding *b, const kn_node *root)
+{
+    return root->op == KN_OP_INPUT && b->elements[root->id] > 1;
+}
+
 /* Counts an argument the first time, and what another part that reads it moves again. */
 static void add_argument(bounding *b, const kn_node *base, int index)
 {
     const kn_node *root = kn_view_root(base);
     part *p = &b->parts[index];
-    if (kn_is_uniform_leaf(base) || base->op == KN_OP_TAKE)
+    if (kn_is_uniform_leaf(base) || base->op == KN_OP_TAKE || !is_array(b, root))
         return;
     double bytes = smaller(bytes_of(b, root), b->elements[base->id] * kn_bytes(base->dtype));
     p->waits = p->waits || b->elements[base->id] > p->groups;
     if (b->last[root->id] == 0) {
         b->bytes += bytes;
         b->work += LOAD_COST * b->elements[base->id];
-    } else if (b->last[root->id] != index + 1) {
+    } else if (b->last[root->id] != index + 1 && !may_cross(b, b->last[root->id] - 1, index)) {
         p->again += larger(0, bytes - b->all->chip);
     }
     b->last[root->id] = index + 1;
@@ -174,17 +192,19 @@ static void add_node(bounding *b, const kn_node *n)
 {
     part *p = &b->parts[b->of[n->id]];
     double function = kn_ops[n->op].cost > FUNCTION_COST && b->all->target->sm ? 0.5 : 1;
-    b->work += b->elements[(reduces(n) ? n->in[0] : n)->id] * kn_ops[n->op].cost * function;
     for (int k = 0; k < n->nin; k++) {
         const kn_node *x = root_of(b, n, k);
         bool inside = b->of[x->id] >= 0;
-        b->from[n->id] = larger(b->from[n->id], inside ? b->from[x->id] : bytes_of(b, x));
+        double bytes = is_array(b, x) ? bytes_of(b, x) : 0;
+        b->from[n->id] = larger(b->from[n->id], inside ? b->from[x->id] : bytes);
         if (!inside)
             add_argument(b, kn_use_of(b->g, n, k).base, b->of[n->id]);
-        else if (b->of[x->id] != b->of[n->id])
+        else if (b->of[x->id] != b->of[n->id] && !may_cross(b, b->of[x->id], b->of[n->id]))
             p->computed =
                 larger(p->computed, smaller(bytes_of(b, x), b->from[x->id]) - b->all->chip);
     }
+    b->work += b->elements[(reduces(n) ? n->in[0] : n)->id] * kn_ops[n->op].cost * function /
+               (b->from[n->id] > 0 ? 1 : SHARING);
     if (reduces(n))
         b->from[n->id] = bytes_of(b, n);
 }

@@ -53,8 +53,12 @@ typedef struct search {
     int tried;
     const kn_trial *best, *next; /* next: the best that one change leads to */
     const kn_reuse *reuse, *next_reuse;
+    int order;           /* of merging, that the first plan is of */
     kn_regions *unfused; /* those of one kernel an operation, if that is best */
 } search;
+
+/* Of these only the order of merging is chosen: a partition has no room for more. */
+static bool is_large(const kn_graph *g) { return g->nodes.len > KN_MOST_SEARCHED; }
 
 /* ---- what must stay together ---- */
 
@@ -275,6 +279,8 @@ static kn_status try_both(search *s, kn_regions *regions)
     const kn_graph *g = regions->graph;
     const kn_trial *t;
     KN_TRY(try(s, regions, s->reuse, &t));
+    if (is_large(g))
+        return KN_OK;
     kn_reuse *reuse = copy_reuse(s);
     bool kept = false;
     for (int i = 0; i < g->nodes.len; i++)
@@ -320,6 +326,7 @@ static kn_status try_orders(search *s)
         if (is_new(s, regions) && keeps_bonds(s, part_of) &&
             bound_of(s, part_of) < s->best->ns * alike)
             KN_TRY(try_both(s, regions));
+        s->order = s->next->regions == regions ? order : s->order;
     }
     return KN_OK;
 }
@@ -443,10 +450,11 @@ static void describe(search *s, const kn_regions *first, kn_partition *p)
                         .bonds = s->bonded,
                         .fusion = !s->unfused,
                         .tried = 1 + s->tried,
-                        .nmerges = regions->merges.len};
+                        .order = s->order,
+                        .nmerges = is_large(g) ? 0 : regions->merges.len};
     if (p->nmerges)
         memcpy(p->merges, regions->merges.data, sizeof *p->merges * (size_t)p->nmerges);
-    if (s->reuse && !s->unfused)
+    if (s->reuse && !s->unfused && !is_large(g))
         memcpy(p->reuse, s->reuse, sizeof *p->reuse * (size_t)g->nodes.len);
 }
 
@@ -454,10 +462,6 @@ static kn_status search_partition(kn_arena *a, const kn_problem *problem, kn_par
 {
     search s = {.a = a, .problem = problem};
     kn_trials_begin(&s.trials, a);
-    if (problem->graph->nodes.len > KN_MOST_SEARCHED) {
-        *partition = (kn_partition){.graph = graph_hash(a, problem->graph)};
-        return KN_OK;
-    }
     kn_regions *first = kn_regions_form(a, problem->graph, problem->sizes, true);
     KN_TRY(try_merged(&s, first));
     if (s.best->regions == first) {
@@ -466,10 +470,10 @@ static kn_status search_partition(kn_arena *a, const kn_problem *problem, kn_par
         if (first->list.len > 1)
             KN_TRY(try_orders(&s));
         step(&s);
-        if (!is_forced(problem))
+        if (!is_forced(problem) && !is_large(problem->graph))
             KN_TRY(climb(&s));
     }
-    if (!is_forced(problem)) {
+    if (!is_forced(problem) && !is_large(problem->graph)) {
         const single_operations each = single_operations_of(&s);
         KN_TRY(try_unfused(&s, &each, s.best->ns));
     }
@@ -514,15 +518,15 @@ typedef struct planning {
     kn_plan *plan;
 } planning;
 
-/* The regions of the partition; where graphs are not searched, all that may be merged is. */
+/* The regions of the partition; of large graphs all that may be merged is, in the order that was found. */
 static kn_regions *regions_of(planning *g, kn_problem *pr)
 {
     const kn_partition *p = &g->partition;
     search *s = &g->s;
-    if (pr->graph->nodes.len > KN_MOST_SEARCHED) {
-        kn_regions *first = kn_regions_form(s->a, pr->graph, pr->sizes, true);
-        find_bonds(s, first);
-        return first;
+    if (is_large(pr->graph)) {
+        kn_regions *merged = kn_regions_form_in(s->a, pr->graph, pr->sizes, p->order);
+        find_bonds(s, merged);
+        return merged;
     }
     s->bonded = p->bonds;
     find_bonds(s, NULL);
@@ -535,7 +539,7 @@ static kn_status plan_parted(planning *g)
     kn_problem pr = *g->s.problem;
     kn_regions *regions = regions_of(g, &pr);
     const kn_choices searched = {.reuse = g->partition.reuse};
-    pr.choices = pr.graph->nodes.len <= KN_MOST_SEARCHED ? &searched : NULL;
+    pr.choices = is_large(pr.graph) ? NULL : &searched;
     return kn_plan_with(g->s.a, &pr, regions, g->base, &g->plan);
 }
 
@@ -587,8 +591,7 @@ static kn_status plan_undone(planning *g, const kn_problem *problem)
         if (i >= KN_MOST_UNDONE || !(undone >> i & 1))
             merges[left++] = from->merges.data[i];
     pr.fusion = g->partition.fusion && !g->s.unfused;
-    pr.choices = &(kn_choices){
-        .reuse = from->graph->nodes.len > KN_MOST_SEARCHED ? NULL : g->partition.reuse};
+    pr.choices = &(kn_choices){.reuse = is_large(from->graph) ? NULL : g->partition.reuse};
     return kn_plan_with(g->s.a, &pr, kn_regions_form_by(g->s.a, pr.graph, pr.sizes, merges, left),
                         g->base, &g->plan);
 }
@@ -601,7 +604,7 @@ kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_pro
         .s = {.a = a, .problem = &own}, .base = base, .partition = {.fusion = true, .tried = 1}};
     if (refined->force.undone)
         own.force.text = NULL; /* schedules are for what is left of the merges */
-    if (refined->graph->nodes.len <= KN_MOST_SEARCHED)
+    if (refined->graph->nodes.len <= KN_MOST_ORDERED)
         KN_TRY(find_partition(a, problem, refined, &g.partition));
     KN_TRY(plan_parted(&g));
     if (!is_forced(&own)) {

@@ -7,8 +7,8 @@
 #include "base/table.h"
 #include "codegen/plan/plan.h"
 
-/* Larger graphs are not searched: everything that may be merged is. */
-enum { KN_MOST_SEARCHED = 64 };
+/* In larger graphs everything that may be merged is, in the best of some orders; in still larger ones in the first. */
+enum { KN_MOST_SEARCHED = 64, KN_MOST_ORDERED = 512 };
 
 /* The regions of a refined graph. */
 typedef struct kn_partition {
@@ -16,6 +16,7 @@ typedef struct kn_partition {
     uint64_t bonds; /* bit i: reduction i has to stay with what it is bonded to */
     bool fusion;    /* false: one kernel an operation, except for bonds */
     int tried;      /* plans compared */
+    int order;      /* of merging, in a large graph */
     int nmerges;
     kn_merge merges[KN_MOST_SEARCHED];
     kn_reuse reuse[KN_MOST_SEARCHED];

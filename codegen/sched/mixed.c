@@ -1,10 +1,17 @@
 /* Mixed reductions: one walk over rows that also reduces the columns, by blocks that take a part of the rows each. */
 #include "codegen/sched/sched.h"
 
-static kn_range rest_of_columns(const kn_phase *columns, int64_t blocks)
+/* Blocks that run at a time. */
+static int64_t blocks_of(const kn_phase *rows, const kn_target *target)
+{
+    return (int64_t)target->units * kn_mixed_min_blocks(target, kn_walk_rows.threads(rows, target));
+}
+
+kn_range kn_schedule_rest(const kn_phase *rows, const kn_phase *columns, const kn_target *target)
 {
     int64_t tile = kn_cols_width(columns), tiles = kn_ceil_div(columns->nest.groups, tile);
-    int64_t most = columns->nest.members / KN_LEAST_OF_COLUMN, splits = blocks / tiles;
+    int64_t most = columns->nest.members / KN_LEAST_OF_COLUMN;
+    int64_t splits = blocks_of(rows, target) / tiles;
     splits = splits > most ? most : splits;
     return kn_ranges_of(columns->nest.members, splits < 1 ? 1 : splits);
 }
@@ -26,23 +33,21 @@ static const double waiting = 0.05, twice = 2;
 
 /* Fewer parts leave fewer partial results, more parts fill the machine. All costs are in bytes that could be moved
  * meanwhile. */
-kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_phase *columns,
-                                 const kn_target *target, const kn_mixed_cost *cost)
+kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_target *target,
+                                 const kn_mixed_cost *cost)
 {
+    kn_mixed_parts best = {.parts = {0}};
     if (cost->saved <= 0)
-        return (kn_mixed_parts){.parts = {0}};
+        return best;
     double group = cost->again / (double)rows->nest.groups;
     int block = kn_walk_rows.threads(rows, target), tpg = kn_mixed_lanes(rows);
     int64_t side = block / tpg, rounds = kn_ceil_div(rows->nest.groups, side);
-    double full = target->units * kn_mixed_min_blocks(target, block);
-    double barrier = kn_schedule_barrier_bytes(target);
-    kn_mixed_parts best = {.rest = rest_of_columns(columns, (int64_t)full)};
-    double results = cost->partial * (double)(1 + (columns->nest.nsweeps > 1 ? best.rest.n : 1));
-    double least = 2 * cost->saved - barrier * cost->barriers;
+    double full = (double)blocks_of(rows, target), results = cost->results;
+    double alone = 2 * cost->saved - kn_schedule_barrier_bytes(target) * cost->barriers;
     if (cost->again > 0) {
         /* combining results overlaps with no other traffic; but rows no longer wait for their own sums */
         results *= twice;
-        least += waiting * cost->again;
+        alone += waiting * cost->again;
     }
     double loaded = cost->again > cost->saved ? cost->again : cost->saved;
     bool prefetched = rows->nest.nsweeps > 1 && kn_mixed_prefetches(rows, target);
@@ -53,10 +58,8 @@ kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_phase *columns,
         double idle = (double)parts.n < full ? full / (double)parts.n : 1;
         double part = kn_resident_part_of_mixed(target, block, group * (double)parts.length);
         double bytes = all * idle + results * (double)parts.n + cost->again * (1 - part);
-        if (bytes >= least)
-            continue;
-        least = bytes;
-        best.parts = parts;
+        if (alone - bytes > best.gain)
+            best = (kn_mixed_parts){.parts = parts, .gain = alone - bytes};
     }
     return best;
 }

@@ -194,21 +194,23 @@ bool kn_rows_can_mix(const kn_phase *phase, const kn_target *target);
 bool kn_mixed_prefetches(const kn_phase *phase, const kn_target *target);
 int kn_mixed_lanes(const kn_phase *phase);
 
-/* What doing the reductions of one phase across the groups of another changes: bytes that are not read twice any
- * more; bytes of partial results of each part; bytes that the rest of that phase reads again, unless they stay on
- * chip; grid barriers saved. */
+/* What doing the reductions of other phases, `columns`, across the groups of one changes: bytes that are not read twice
+ * any more; bytes that each part adds, its partial results written and read; bytes that the rest of that phase reads
+ * again, unless they stay on chip; grid barriers saved. */
 typedef struct kn_mixed_cost {
-    double saved, partial, again;
+    double saved, results, again;
     int barriers;
 } kn_mixed_cost;
 
-/* The reductions of `columns` done across the groups of `rows`, both normalised: the parts of the groups, of length 0
- * if it does not pay, and the ranges of the members of `columns` for the rest of that phase. */
+/* The parts of the groups of `rows`, which is normalised, and what they gain in bytes: 0 if it does not pay. */
 typedef struct kn_mixed_parts {
-    kn_range parts, rest;
+    kn_range parts;
+    double gain;
 } kn_mixed_parts;
-kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_phase *columns,
-                                 const kn_target *target, const kn_mixed_cost *cost);
+kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_target *target,
+                                 const kn_mixed_cost *cost);
+/* The ranges of the members of `columns` for the rest of that phase; both are normalised. */
+kn_range kn_schedule_rest(const kn_phase *rows, const kn_phase *columns, const kn_target *target);
 
 /* Narrows columns of which nothing is kept and that would leave half of the machine idle, such as those of partial
  * results, to a cache line. Sets lanes. */

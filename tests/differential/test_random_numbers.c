@@ -1,5 +1,6 @@
 /* Random numbers: the generator's published vectors, the same bits on every device and in every schedule, and that they
- * are spread as they should be. `test_random_numbers cuda` holds a GPU to the same bits. */
+ * are spread as they should be. `test_random_numbers cuda` holds a GPU to the same bits; `test_random_numbers cuda 3 8`
+ * does the fourth of eight parts of that, whose kernels can be compiled side by side. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,8 @@ static const struct {
      "N=%d C=%d"},
 };
 
+static int part, parts = 1;
+
 static void hold(const char *device, int rounds)
 {
     static const char *const schedules[] = {NULL, "whole", "split", "resident", "tiles", "cluster"};
@@ -88,6 +91,8 @@ static void hold(const char *device, int rounds)
         const int n = 2 + below(&r, 40), c = 1 + below(&r, chance(&r, 20) ? 3000 : 90);
         const char *schedule = schedules[below(&r, 6)];
         const kn_program_options o = {.fusion = chance(&r, 90), .schedule = schedule};
+        if (i % parts != part)
+            continue;
         kn_arena_init(&a, &kn_malloc_allocator);
         program *p = program_of_text(&a, programs[which].text, "random",
                                      kn_sprintf(&a, programs[which].sizes, n, c), (uint64_t)i + 1);
@@ -267,6 +272,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest one[] = {cmocka_unit_test(test_asked)};
     asked = argv[1];
+    part = argc > 3 ? atoi(argv[2]) : 0;
+    parts = argc > 3 ? atoi(argv[3]) : 1;
     if (argc > 1)
         return cmocka_run_group_tests(one, NULL, NULL);
     const struct CMUnitTest tests[] = {

@@ -6,7 +6,8 @@
  *
  * After: rows is mixed: it also does the reductions of stage 0 of columns, across its groups. The results of each
  * part of its groups are partial; the rest of columns begins with combining them (pass/spread.c). Arrays that both
- * read are read once less, and reductions of columns that need results of rows wait for no barrier.
+ * read are read once less, and reductions of columns that need results of rows wait for no barrier. What rows makes
+ * for columns alone is not stored. Several such phases may be moved into the same rows.
  *
  * If rows itself waits for results of columns, it is divided (pass/part.c): its reductions are the rows above, and
  * the rest walks the same parts again, of which blocks keep on chip what there is room for. */
@@ -19,20 +20,29 @@
 
 typedef KN_VEC(int) phase_numbers;
 
+/* A phase whose reductions are moved. */
+typedef struct moved {
+    int columns; /* its number */
+    const kn_phase *from;
+    int *
+        buf; /* per reduction: the number of its store in host, then the buffer of its partial results */
+    kn_range rest; /* of its members, for the rest of it */
+} moved;
+
 /* The reductions of columns being moved into rows. */
 typedef struct crossing {
     kn_planner *p;
     const phase_numbers *loaded; /* loaded_by() */
-    int rows, columns;           /* phase numbers; if rows is divided, it comes before columns */
-    const kn_phase *from;
-    const kn_phase *tail; /* if rows is divided, the rest that waits; else NULL */
-    kn_phase host;        /* rows as it will be */
-    int to[KN_MAX_RANK];  /* axis of columns -> axis of rows */
-    int *copy_of;         /* per value of columns: its copy in host, or -1 */
-    /* per reduction of columns: the number of its store in host, then the buffer of its partial results */
-    int *buf;
-    bool depends; /* columns reads what rows stores */
-    kn_mixed_cost cost;
+    int rows;                    /* its number; if rows is divided, it comes before columns */
+    const kn_phase *tail;        /* if rows is divided, the rest that waits; else NULL */
+    KN_VEC(moved) before;        /* those that are moved already */
+    moved now;                   /* the one being moved */
+    kn_phase host;               /* rows as it will be */
+    int to[KN_MAX_RANK];         /* axis of columns -> axis of rows */
+    int *copy_of;                /* per value of columns: its copy in host, or -1 */
+    bool depends;                /* columns reads what rows stores */
+    kn_mixed_cost cost;          /* of all that are moved */
+    kn_mixed_parts parts;
 } crossing;
 
 /* ---- which axis is which ---- */
@@ -74,7 +84,7 @@ static bool find_axes_by(const kn_phase *rows, const kn_phase *columns, const kn
 static bool loads_it(const crossing *c, int buf)
 {
     for (int i = 0; i < c->loaded[buf].len; i++)
-        if (c->loaded[buf].data[i] == c->columns)
+        if (c->loaded[buf].data[i] == c->now.columns)
             return true;
     return false;
 }
@@ -84,13 +94,13 @@ static bool find_axes(crossing *c, const kn_phase *rows)
     for (int i = 0; i < rows->nest.values.len; i++) {
         const kn_value *v = &rows->nest.values.data[i];
         if (is_array(v) && loads_it(c, v->access->buf) &&
-            find_axes_by(rows, c->from, v->access, c->to))
+            find_axes_by(rows, c->now.from, v->access, c->to))
             return true;
     }
     for (int i = 0; i < rows->nest.stores.len; i++) {
         const kn_store *st = &rows->nest.stores.data[i];
         if (st->kind == KN_STORE_ELEMENT && loads_it(c, st->access.buf) &&
-            find_axes_by(rows, c->from, &st->access, c->to))
+            find_axes_by(rows, c->now.from, &st->access, c->to))
             return true;
     }
     return false;
@@ -101,7 +111,7 @@ static bool find_axes(crossing *c, const kn_phase *rows)
 static kn_access along_rows(const crossing *c, const kn_access *old)
 {
     kn_access acc = {.buf = old->buf, .offset = old->offset};
-    for (int x = 0; x < c->from->nest.naxes; x++) {
+    for (int x = 0; x < c->now.from->nest.naxes; x++) {
         if (old->axes >> x & 1)
             acc.axes |= 1u << c->to[x];
         acc.stride[c->to[x]] = old->stride[x];
@@ -130,17 +140,26 @@ static int add_value(crossing *c, kn_value v)
     return kn_nest_add(c->p->arena, &c->host.nest, v);
 }
 
-/* A load of what rows stores is the stored value itself, if it is the same element; -1 if not. What phases between
- * the two store is not ready yet. */
+/* Is it stored only behind rows: by a phase between rows and columns, or by one that is moved? */
+static bool comes_later(const crossing *c, int buf)
+{
+    for (int i = c->rows + 1; i < c->now.columns; i++)
+        if (kn_stores_to(&c->p->phases.data[i], buf))
+            return true;
+    for (int i = 0; i < c->before.len; i++)
+        if (kn_stores_to(c->before.data[i].from, buf))
+            return true;
+    return false;
+}
+
+/* A load of what rows stores is the stored value itself, if it is the same element; -1 if not. */
 static int load(crossing *c, kn_value v)
 {
-    const kn_phase *all = c->p->phases.data;
     kn_access acc = along_rows(c, v.access);
     v.access = &acc;
     v.level = v.access->axes >> c->host.nest.ngroup ? KN_ELEMENT : KN_GROUP;
-    for (int i = c->rows + 1; i < c->columns; i++)
-        if (kn_stores_to(&all[i], v.access->buf))
-            return -1;
+    if (comes_later(c, v.access->buf))
+        return -1;
     if (!kn_stores_to(&c->host, v.access->buf))
         return add_value(c, v);
     for (int i = 0; i < c->host.nest.stores.len; i++) {
@@ -158,7 +177,7 @@ static int load(crossing *c, kn_value v)
 static int carry_one(void *ctx, int i)
 {
     crossing *c = ctx;
-    kn_value v = c->from->nest.values.data[i];
+    kn_value v = c->now.from->nest.values.data[i];
     kn_access acc;
     if (v.kind == KN_V_LOAD)
         return load(c, v);
@@ -178,17 +197,18 @@ static int carry_one(void *ctx, int i)
 
 /* ---- reductions ---- */
 
-/* Adds the reductions of stage 0 to host, with partial stores that have no buffer yet. */
-static bool carry_reductions(crossing *c)
+/* Adds the reductions of stage 0 to host, with partial stores that have no buffer yet: of so many bytes a part. */
+static bool carry_reductions(crossing *c, double *bytes)
 {
-    const kn_access groups = kn_over_groups(c->from, -1), partial = along_rows(c, &groups);
-    const int64_t count = kn_count_groups(c->from);
-    for (int r = 0; r < c->from->nest.reds.len; r++) {
-        kn_red red = c->from->nest.reds.data[r];
+    const kn_phase *from = c->now.from;
+    const kn_access groups = kn_over_groups(from, -1), partial = along_rows(c, &groups);
+    const int64_t count = kn_count_groups(from);
+    for (int r = 0; r < from->nest.reds.len; r++) {
+        kn_red red = from->nest.reds.data[r];
         if (red.stage > 0)
             continue;
-        red.value = kn_copy_value(c->p->arena, &c->from->nest, c->copy_of, red.value, carry_one, c);
-        if (red.value < 0 || red.part != KN_PART_RESULT || kn_red_state(c->from, r))
+        red.value = kn_copy_value(c->p->arena, &from->nest, c->copy_of, red.value, carry_one, c);
+        if (red.value < 0 || red.part != KN_PART_RESULT || kn_red_state(from, r))
             return false;
         red.stage = c->host.nest.values.data[red.value].stage;
         red.across = true;
@@ -197,22 +217,22 @@ static bool carry_reductions(crossing *c)
             .kind = KN_STORE_PARTIAL, .value = c->host.nest.reds.len - 1, .access = partial};
         st.access.split_stride = count;
         kn_push(c->p->arena, &c->host.nest.stores, st);
-        c->buf[r] = c->host.nest.stores.len - 1;
-        c->cost.partial += (double)count * kn_bytes(red.dtype);
+        c->now.buf[r] = c->host.nest.stores.len - 1;
+        *bytes += (double)count * kn_bytes(red.dtype);
     }
     c->host.how.mixed = true;
     c->host.how.resident = c->tail != NULL;
     return true;
 }
 
-static void give_buffers(crossing *c, int64_t parts)
+static void give_buffers(crossing *c, const moved *m)
 {
-    for (int r = 0; r < c->from->nest.reds.len; r++) {
-        if (c->from->nest.reds.data[r].stage > 0)
+    for (int r = 0; r < m->from->nest.reds.len; r++) {
+        if (m->from->nest.reds.data[r].stage > 0)
             continue;
-        kn_access *acc = &c->host.nest.stores.data[c->buf[r]].access;
-        acc->buf = c->buf[r] = kn_planner_temp(c->p, c->from->nest.reds.data[r].dtype, "partial",
-                                               acc->split_stride * parts);
+        kn_access *acc = &c->host.nest.stores.data[m->buf[r]].access;
+        acc->buf = m->buf[r] = kn_planner_temp(c->p, m->from->nest.reds.data[r].dtype, "partial",
+                                               acc->split_stride * c->parts.parts.n);
     }
 }
 
@@ -240,21 +260,12 @@ static bool only_reduces(const kn_phase *ph)
 static bool can_wait(const crossing *c)
 {
     const kn_phase *all = c->p->phases.data;
-    for (int i = c->columns + 1; i <= c->rows; i++)
+    for (int i = c->now.columns + 1; i <= c->rows; i++)
         for (int j = 0; j < all[i].nest.values.len; j++)
             if (kn_is_read(&all[i].nest.values.data[j]) &&
-                kn_stores_to(c->from, all[i].nest.values.data[j].access->buf))
+                kn_stores_to(c->now.from, all[i].nest.values.data[j].access->buf))
                 return false;
     return true;
-}
-
-static void put_behind_rows(crossing *c)
-{
-    const kn_phase ph = *c->from;
-    const int region = c->p->region_of.data[c->columns];
-    kn_drop_phase(c->p, c->columns);
-    kn_insert_phase(c->p, c->rows, ph, region);
-    c->columns = c->rows--;
 }
 
 /* Would it be split, and have a barrier for its partial results? */
@@ -277,33 +288,51 @@ static double bytes_again(const crossing *c)
     return bytes;
 }
 
-/* The parts of the groups of rows that do the reductions of columns; none if that is impossible, or does not pay. */
-static kn_mixed_parts find_parts(crossing *c, const kn_phase *rows)
+/* Can rows take reductions of columns at all? */
+static bool can_take(crossing *c, const kn_phase *rows)
+{
+    if (!is_raw(rows) || kn_phase_in_order(rows))
+        return false;
+    kn_shaped *alone = kn_preview(c->p, rows);
+    return alone->phases->how.walk == KN_WALK_ROWS && !is_spread(c, alone);
+}
+
+/* Moves the reductions of phase `columns` too, if that is possible and pays. */
+static bool move(crossing *c, int columns)
 {
     kn_planner *p = c->p;
     const kn_target *target = p->problem->target;
-    const kn_mixed_parts none = {.parts = {0}};
-    if (!is_raw(rows) || !is_raw(c->from) || !only_reduces(c->from) || kn_phase_in_order(rows) ||
-        !find_axes(c, rows))
-        return none;
-    c->host = kn_phase_copy(p->arena, rows);
-    c->copy_of = KN_NEW_ARRAY(p->arena, int, c->from->nest.values.len + 1);
-    c->buf = KN_NEW_ARRAY(p->arena, int, c->from->nest.reds.len + 1);
-    memset(c->copy_of, -1, sizeof(int) * (size_t)c->from->nest.values.len);
-    if (!carry_reductions(c))
-        return none;
-    kn_shaped *before = kn_preview(p, rows);
-    if (before->phases->how.walk != KN_WALK_ROWS || is_spread(c, before))
-        return none;
-    const kn_phase *after = kn_preview(p, &c->host)->phases;
-    if (!kn_rows_can_mix(after, target))
-        return none;
-    kn_shaped *columns = kn_preview(p, c->from);
-    c->cost.barriers = !c->depends && !is_spread(c, columns);
-    c->cost.again = c->tail ? bytes_again(c) : 0;
-    if (c->tail && c->cost.again == 0)
-        return none;
-    return kn_schedule_mixed(after, columns->phases, target, &c->cost);
+    crossing with = *c;
+    double bytes = 0;
+    with.now = (moved){.columns = columns, .from = &p->phases.data[columns]};
+    with.host = kn_phase_copy(p->arena, &c->host);
+    with.depends = false;
+    const kn_phase *from = with.now.from;
+    if (!is_raw(from) || !only_reduces(from) || !find_axes(&with, &c->host))
+        return false;
+    with.copy_of = KN_NEW_ARRAY(p->arena, int, from->nest.values.len + 1);
+    with.now.buf = KN_NEW_ARRAY(p->arena, int, from->nest.reds.len + 1);
+    memset(with.copy_of, -1, sizeof(int) * (size_t)from->nest.values.len);
+    if ((columns < c->rows && !can_wait(&with)) || !carry_reductions(&with, &bytes))
+        return false;
+    const kn_phase *after = kn_preview(p, &with.host)->phases;
+    if (with.cost.saved <= c->cost.saved || !kn_rows_can_mix(after, target))
+        return false;
+    kn_shaped *alone = kn_preview(p, from);
+    const bool waits = with.depends || is_spread(&with, alone);
+    with.now.rest = kn_schedule_rest(after, alone->phases, target);
+    with.cost.results +=
+        bytes * (double)(1 + (alone->phases->nest.nsweeps > 1 ? with.now.rest.n : 1));
+    with.cost.barriers = !waits && (c->before.len == 0 || c->cost.barriers);
+    with.cost.again = c->tail ? bytes_again(&with) : 0;
+    if (c->tail && with.cost.again == 0)
+        return false;
+    with.parts = kn_schedule_mixed(after, target, &with.cost);
+    if (with.parts.gain <= c->parts.gain)
+        return false;
+    kn_push(p->arena, &with.before, with.now);
+    *c = with;
+    return true;
 }
 
 static void divide(kn_phase *ph, const kn_range *parts)
@@ -312,21 +341,57 @@ static void divide(kn_phase *ph, const kn_range *parts)
     ph->num.chunk = parts->length;
 }
 
-static bool cross(crossing *c)
+static bool is_read(const kn_planner *p, int buf)
+{
+    for (int i = 0; i < p->phases.len; i++)
+        if (kn_reads_from(&p->phases.data[i], buf))
+            return true;
+    return false;
+}
+
+/* Drops what a phase stores for no other one. */
+static void drop_unread(kn_planner *p, kn_phase *ph)
+{
+    int kept = 0;
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        const kn_store st = ph->nest.stores.data[i];
+        if (p->bufs.data[st.access.buf].kind != KN_BUF_TEMP || is_read(p, st.access.buf))
+            ph->nest.stores.data[kept++] = st;
+    }
+    ph->nest.stores.len = kept;
+    kn_drop_dead(p->arena, ph);
+}
+
+static void finish_host(crossing *c)
+{
+    for (int i = 0; i < c->before.len; i++)
+        give_buffers(c, &c->before.data[i]);
+    divide(&c->host, &c->parts.parts);
+}
+
+/* What is left of a phase whose reductions were moved, behind rows. */
+static void leave_rest(crossing *c, const moved *m)
 {
     kn_planner *p = c->p;
-    if (c->columns < c->rows && !can_wait(c))
-        return false;
-    kn_mixed_parts how = find_parts(c, &p->phases.data[c->rows]);
-    if (how.parts.n == 0)
-        return false;
-    give_buffers(c, how.parts.n);
-    divide(&c->host, &how.parts);
-    if (c->columns < c->rows)
-        put_behind_rows(c);
-    p->phases.data[c->rows] = c->host;
-    kn_spread(p, c->columns, how.rest, &(kn_partials){how.parts.n, c->buf});
-    return true;
+    int at = m->columns;
+    if (at < c->rows) {
+        const kn_phase ph = p->phases.data[at];
+        const int region = p->region_of.data[at];
+        kn_drop_phase(p, at);
+        at = c->rows--;
+        kn_insert_phase(p, at, ph, region);
+    }
+    kn_spread(p, at, m->rest, &(kn_partials){c->parts.parts.n, m->buf});
+}
+
+static void cross(crossing *c)
+{
+    finish_host(c);
+    c->p->phases.data[c->rows] = c->host;
+    for (int i = c->before.len - 1; i >= 0;
+         i--) /* the last first: numbers of others do not change */
+        leave_rest(c, &c->before.data[i]);
+    drop_unread(c->p, &c->p->phases.data[c->rows]);
 }
 
 /* ---- rows that wait for columns ---- */
@@ -334,27 +399,17 @@ static bool cross(crossing *c)
 static bool cross_parted(kn_planner *p, const phase_numbers *loaded, int rows, int columns)
 {
     kn_phase head, tail;
-    int bufs = p->bufs.len;
     if (!is_raw(&p->phases.data[rows]) || !kn_part_phase(p, rows, columns, &head, &tail))
         return false;
-    crossing c = {.p = p,
-                  .loaded = loaded,
-                  .rows = columns - 1,
-                  .columns = columns,
-                  .from = &p->phases.data[columns],
-                  .tail = &tail};
-    kn_mixed_parts how = find_parts(&c, &head);
-    if (how.parts.n == 0) {
-        p->bufs.len = bufs;
+    crossing c = {.p = p, .loaded = loaded, .rows = columns - 1, .tail = &tail, .host = head};
+    if (!can_take(&c, &head) || !move(&c, columns))
         return false;
-    }
-    give_buffers(&c, how.parts.n);
-    divide(&c.host, &how.parts);
-    divide(&tail, &how.parts);
+    finish_host(&c);
+    divide(&tail, &c.parts.parts);
     tail.how.mixed = tail.how.resident = true;
     p->phases.data[rows] = tail;
     kn_insert_phase(p, columns, c.host, p->region_of.data[rows]);
-    kn_spread(p, columns + 1, how.rest, &(kn_partials){how.parts.n, c.buf});
+    kn_spread(p, columns + 1, c.now.rest, &(kn_partials){c.parts.parts.n, c.now.buf});
     return true;
 }
 
@@ -400,21 +455,24 @@ static phase_numbers related(kn_planner *p, const phase_numbers *loaded, int row
     return all;
 }
 
-/* Tries to move the reductions of another phase into phase `rows`. */
+/* Tries to move the reductions of other phases into phase `rows`. */
 static bool cross_one(kn_planner *p, const phase_numbers *loaded, int rows)
 {
     phase_numbers columns = related(p, loaded, rows);
+    crossing c = {.p = p, .loaded = loaded, .rows = rows, .host = p->phases.data[rows]};
+    const bool takes = columns.len && can_take(&c, &c.host);
     for (int i = 0; i < columns.len; i++) {
         int n = columns.data[i];
-        crossing c = {
-            .p = p, .loaded = loaded, .rows = rows, .columns = n, .from = &p->phases.data[n]};
         if (n == rows || (i && n == columns.data[i - 1]) ||
             kn_planner_round(p, n) != kn_planner_round(p, rows))
             continue;
-        if (cross(&c) || (n < rows && cross_parted(p, loaded, rows, n)))
+        if (!(takes && move(&c, n)) && c.before.len == 0 && n < rows &&
+            cross_parted(p, loaded, rows, n))
             return true;
     }
-    return false;
+    if (c.before.len)
+        cross(&c);
+    return c.before.len > 0;
 }
 
 void kn_pass_cross(kn_planner *p)
