@@ -17,7 +17,7 @@
  *                                            the schedule that each forces ("": none), as --schedule reads
  *                                            it, and its us (null: not measured yet); which
  *                                            won, how many the budget left out
- *   constraints, wider, searches, refusals, assumed
+ *   constraints, wider, searches, again, refusals, assumed
  *                                            texts
  *   split                                    of a part of a program that was split: how, in words */
 #include "runtime/explain_impl.h"
@@ -284,6 +284,7 @@ void kn_explain_json(const subject *s)
     put_texts(t, "constraints", relied);
     put_texts(t, "wider", kn_explain_wider(s));
     put_texts(t, "searches", kn_explain_searches(s));
+    put_texts(t, "again", kn_explain_again(s));
     put_list(s, "refusals", s->refusals.len, put_refusal);
     put_string(t, "  \"assumed\": ", s->assumed);
     if (s->prog->original->split)

@@ -46,6 +46,7 @@ void kn_explain_words(const subject *s)
     kn_explain_nests(s);
     kn_explain_put_steps(s);
     kn_explain_kernels(s);
+    put_list(s, "through memory again", kn_explain_again(s));
     kn_explain_tuning(s);
     put_list(s, "the program needs", kn_explain_facts(s));
     put_list(s, "the kernels rely on", kn_explain_needs(s));

@@ -114,6 +114,42 @@ static void no_lines(void **state)
 
 /* ---- what stands in the way of a gradient ---- */
 
+/* What is read again, and why: results of all of a group, or of all groups; other axes; no room on chip. */
+static void again(void **state)
+{
+    (void)state;
+    const char *norm = "def f(x: f32[N, C], g: f32[C], dy: f32[N, C]):\n"
+                       "    d = x - mean(x, axis=1, keepdims=True)\n"
+                       "    h = d * rsqrt(mean(d * d, axis=1, keepdims=True) + 1e-5)\n"
+                       "    dx, dg = vjp(h * g, dy, (x, g))\n"
+                       "    return dx, dg\n";
+    const int64_t few[] = {8192, 1024}, many[] = {64, 1000000};
+    const kiln_arg short_rows[] = {{"x", NULL, KILN_F32, 2, few, NULL},
+                                   {"g", NULL, KILN_F32, 1, few + 1, NULL},
+                                   {"dy", NULL, KILN_F32, 2, few, NULL}};
+    const kiln_arg long_rows[] = {{"x", NULL, KILN_F32, 2, many, NULL},
+                                  {"g", NULL, KILN_F32, 1, many + 1, NULL},
+                                  {"dy", NULL, KILN_F32, 2, many, NULL}};
+    says_this(&(asked){.program = norm, .args = short_rows, .n = 3}, NONE,
+              PARTS("through memory again"));
+    says_this(&(asked){.program = norm, .args = long_rows, .n = 3},
+              PARTS("through memory again\n", "read again by phase ", ", which needs all of "),
+              NONE);
+    says_this(&(asked){.program = norm, .args = long_rows, .n = 3, .stage = "json"},
+              PARTS("\"again\": [\n    \""), NONE);
+    says_this(
+        &(asked){.program = "def f(x: f32[N, C]):\n    return sum(x, axis=0), sum(x, axis=1)\n",
+                 .args = long_rows,
+                 .n = 1},
+        PARTS("through memory again\n  x: read again by phase ", ", which goes over ["), NONE);
+    says_this(
+        &(asked){.program = "def f(x: f32[N, C]):\n    return x / sum(x, axis=1, keepdims=True)\n",
+                 .args = long_rows,
+                 .n = 1,
+                 .arch = "cpu"},
+        PARTS("  x: read by 2 sweeps of phase 0: a group's 4.0 MB are not kept on chip\n"), NONE);
+}
+
 static void searches(void **state)
 {
     (void)state;
@@ -333,6 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {test(lines),
                                        test(searches),
+                                       test(again),
                                        test(no_lines),
                                        test(axes_of_one_name),
                                        test(steps),
