@@ -9,10 +9,14 @@ typedef struct divided_size {
     int sym, input, axis;
 } divided_size;
 
+/* So many agreements are kept: the last ones, so that all ranks forget the same. */
+enum { MOST_AGREED = 256 };
+
 /* What ranks said when this one's arguments had these shapes. */
 typedef struct agreed {
     struct agreed *next;
-    void *mail; /* for kernels that exchange; NULL: none does */
+    uint64_t number; /* of the agreement, the same on all ranks */
+    void *mail;      /* for kernels that exchange; NULL: none does */
     int64_t
         sizes[]; /* this rank's shapes, slot by slot; then of each divided size all ranks' parts */
 } agreed;
@@ -21,7 +25,8 @@ struct kn_divided {
     int n, ranks;
     int dims; /* of all arrays */
     const divided_size *sizes;
-    agreed *agreed; /* the newest first; p->lock */
+    agreed *agreed; /* p->lock */
+    uint64_t agreements;
 };
 
 /* ---- which sizes are divided ---- */
@@ -143,40 +148,80 @@ static const char *agreed_lines(const kn_submission *s)
     return kn_text_str(&t);
 }
 
-/* Keeps what all ranks gave: `all` has each rank's parts, one rank behind the other. */
-static kn_status keep_agreed(kn_program *p, const kn_arg *const *args, const int64_t *all)
+/* What this rank needs to agree. */
+typedef struct agreeing {
+    kn_submission *s;
+    const char *lines;
+    int64_t *own, *all; /* parts: this rank's; then each rank's, one behind the other */
+    agreed *kept;
+} agreeing;
+
+static kn_status get_ready(void *user)
+{
+    agreeing *g = user;
+    const kn_program *p = g->s->prog;
+    const kn_divided *d = p->divided;
+    g->lines = agreed_lines(g->s);
+    g->own = KN_NEW_ARRAY(g->s->scratch, int64_t, d->n);
+    g->all = KN_NEW_ARRAY(g->s->scratch, int64_t, d->n * d->ranks);
+    const size_t bytes =
+        sizeof *g->kept + sizeof *g->kept->sizes * (size_t)(d->dims + d->n * d->ranks);
+    g->kept = p->ctx->from.alloc(p->ctx->from.user, bytes);
+    if (!g->kept)
+        return kn_fail(KN_MEMORY, "out of memory: %zu bytes", bytes);
+    *g->kept = (agreed){0};
+    put_shapes(p, g->s->in.args, g->kept->sizes);
+    for (int k = 0; k < d->n; k++)
+        g->own[k] = g->s->in.args[d->sizes[k].input]->shape[d->sizes[k].axis];
+    return KN_OK;
+}
+
+/* Those that are too old, or of the same shapes as `with`, which has their mail until it is given its own. */
+static void forget(kn_program *p, agreed *with)
+{
+    const kn_divided *d = p->divided;
+    for (agreed **at = &p->divided->agreed; *at;) {
+        agreed *t = *at;
+        const bool same = memcmp(t->sizes, with->sizes, sizeof *t->sizes * (size_t)d->dims) == 0;
+        if (!same && t->number + MOST_AGREED > d->agreements) {
+            at = &t->next;
+            continue;
+        }
+        with->mail = same ? t->mail : with->mail;
+        *at = t->next;
+        p->ctx->from.release(p->ctx->from.user, t);
+    }
+}
+
+static void keep_agreed(kn_program *p, agreed *t, const int64_t *all)
 {
     kn_divided *d = p->divided;
-    const kn_allocator *from = &p->ctx->from;
-    pthread_mutex_lock(&p->lock);
-    agreed *t = find_agreed(p, args);
-    if (!t) {
-        t = from->alloc(from->user,
-                        sizeof *t + sizeof *t->sizes * (size_t)(d->dims + d->n * d->ranks));
-        if (t) {
-            *t = (agreed){.next = d->agreed};
-            d->agreed = t;
-            put_shapes(p, args, t->sizes);
-        }
-    }
-    for (int k = 0; t && k < d->n; k++)
+    for (int k = 0; k < d->n; k++)
         for (int r = 0; r < d->ranks; r++)
             t->sizes[d->dims + k * d->ranks + r] = all[r * d->n + k];
+    pthread_mutex_lock(&p->lock);
+    t->number = ++d->agreements;
+    forget(p, t);
+    t->next = d->agreed;
+    d->agreed = t;
     pthread_mutex_unlock(&p->lock);
-    return t ? KN_OK : kn_fail(KN_MEMORY, "out of memory");
 }
 
 kn_status kn_divided_agree(kn_submission *s, kn_status mine)
 {
     kn_program *p = s->prog;
     const kn_divided *d = p->divided;
-    KN_TRY(kn_comm_agree(p->comm, mine, mine == KN_OK ? agreed_lines(s) : ""));
-    int64_t *own = KN_NEW_ARRAY(s->scratch, int64_t, d->n);
-    int64_t *all = KN_NEW_ARRAY(s->scratch, int64_t, d->n * d->ranks);
-    for (int k = 0; k < d->n; k++)
-        own[k] = s->in.args[d->sizes[k].input]->shape[d->sizes[k].axis];
-    KN_TRY(kn_comm_gather(p->comm, own, all, sizeof *own * (size_t)d->n));
-    return keep_agreed(p, s->in.args, all);
+    agreeing g = {.s = s, .lines = ""};
+    if (mine == KN_OK)
+        mine = kn_protect(s->scratch, get_ready, &g);
+    kn_status status = kn_comm_agree(p->comm, mine, g.lines);
+    if (status == KN_OK)
+        status = kn_comm_gather(p->comm, g.own, g.all, sizeof *g.own * (size_t)d->n);
+    if (status == KN_OK)
+        keep_agreed(p, g.kept, g.all);
+    else if (g.kept)
+        p->ctx->from.release(p->ctx->from.user, g.kept);
+    return status;
 }
 
 /* Whether kernels are cut where ranks exchange. */

@@ -1,5 +1,6 @@
 #include "runtime/comm/comm.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,22 +73,13 @@ kn_status kn_comm_gather(kn_comm *c, const void *mine, void *all, size_t bytes)
     return status == KN_OK ? KN_OK : fail_for_good(c, status);
 }
 
-/* How a rank fared. */
-typedef struct fate {
-    int status;
-    char why[252];
-} fate;
-
 kn_status kn_comm_all_well(kn_comm *c, kn_status mine)
 {
     const int n = c->config.count;
-    fate one = {.status = (int)mine};
+    kn_report one = {.status = (int)mine}, *const all = c->reports;
     kn_status status = KN_OK;
     if (mine != KN_OK)
         snprintf(one.why, sizeof one.why, "%s", kn_last_error());
-    fate *all = c->config.from->alloc(c->config.from->user, sizeof *all * (size_t)n);
-    if (!all)
-        return kn_fail(KN_MEMORY, "out of memory: %d ranks", n);
     status = kn_comm_gather(c, &one, all, sizeof one);
     /* The status is the same for all, who may go by it. */
     for (int r = 0; r < n && status == KN_OK; r++)
@@ -96,7 +88,6 @@ kn_status kn_comm_all_well(kn_comm *c, kn_status mine)
         else if (all[r].status != KN_OK)
             status = kn_fail((kn_status)all[r].status, "rank %d: %.*s", r,
                              (int)sizeof all[r].why - 1, all[r].why);
-    c->config.from->release(c->config.from->user, all);
     return status;
 }
 
@@ -131,6 +122,7 @@ static kn_status compare_lines(const kn_comm *c, const char *all, size_t most)
 typedef struct summary {
     uint64_t hash, bytes;
 } summary;
+static_assert(sizeof(summary) <= sizeof(kn_report), "summaries of all ranks have room");
 
 /* Texts of `most` bytes: what each rank has, compared by each. */
 static kn_status gather_lines(kn_comm *c, const char *lines, size_t most)
@@ -154,13 +146,10 @@ static kn_status gather_lines(kn_comm *c, const char *lines, size_t most)
 /* The texts themselves travel only when they are not the same. */
 kn_status kn_comm_agree(kn_comm *c, kn_status mine, const char *lines)
 {
-    const kn_allocator *from = c->config.from;
     const int n = c->config.count;
     KN_TRY(kn_comm_all_well(c, mine));
     const summary one = {kn_hash(lines, strlen(lines), 0), strlen(lines) + 1};
-    summary *all = from->alloc(from->user, sizeof *all * (size_t)n);
-    if (!all)
-        return kn_fail(KN_MEMORY, "out of memory: %d ranks", n);
+    summary *const all = (summary *)(void *)c->reports;
     kn_status status = kn_comm_gather(c, &one, all, sizeof one);
     size_t most = 0;
     bool same = true;
@@ -168,6 +157,5 @@ kn_status kn_comm_agree(kn_comm *c, kn_status mine, const char *lines)
         most = all[r].bytes > most ? (size_t)all[r].bytes : most;
         same = same && all[r].hash == all[0].hash && all[r].bytes == all[0].bytes;
     }
-    from->release(from->user, all);
     return status != KN_OK || same ? status : gather_lines(c, lines, most);
 }

@@ -80,7 +80,7 @@ static kn_status exchange_by_kernel(kn_comm *c, const void *mine, void *all, siz
 {
     enum { THREADS = 256 };
     kn_device *dev = c->config.dev;
-    const kn_mailbox *m = c->mailboxes;
+    const kn_mailbox *m = kn_newest_mailbox(c);
     uint64_t stride = bytes;
     /* the kernel counts bytes in 32 bits */
     const size_t most_bytes = 4 * (m->words < 1u << 28 ? m->words : 1u << 28);
@@ -143,6 +143,7 @@ kn_status kn_comm_line_up(kn_comm *c, void *stream)
     KN_TRY(kn_comm_check(c));
     if (c->path != KN_PATH_KERNEL)
         return kn_comm_all_well(c, c->config.dev->ops->sync(c->config.dev, stream));
-    char *bytes = (char *)c->mailboxes->ranks + c->mailboxes->ranks_bytes;
+    const kn_mailbox *m = kn_newest_mailbox(c);
+    char *bytes = (char *)m->ranks + m->ranks_bytes;
     return exchange_by_kernel(c, bytes + c->config.rank, bytes, 1, stream);
 }

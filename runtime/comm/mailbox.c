@@ -114,34 +114,27 @@ kn_status kn_mailbox_make(kn_comm *c, size_t words)
         return status;
     }
     m->older = c->mailboxes;
-    c->mailboxes = m;
+    __atomic_store_n(&c->mailboxes, m, __ATOMIC_RELEASE);
     return KN_OK;
 }
 
 kn_status kn_comm_mailbox(kn_comm *c, size_t words, void **ranks_of)
 {
-    const kn_allocator *from = c->config.from;
-    const size_t n = (size_t)c->config.count;
     if (c->path != KN_PATH_KERNEL)
         return kn_fail(KN_INTERNAL, "a mailbox for ranks whose kernels do not exchange");
-    uint64_t mine = words, *all = from->alloc(from->user, n * sizeof *all);
-    kn_status status =
-        kn_comm_all_well(c, all ? KN_OK : kn_fail(KN_MEMORY, "out of memory: %zu ranks", n));
-    if (status == KN_OK)
-        status = kn_comm_gather(c, &mine, all, sizeof mine);
-    for (size_t r = 0; r < n && status == KN_OK; r++)
+    uint64_t mine = words, *const all = (uint64_t *)(void *)c->reports;
+    kn_status status = kn_comm_gather(c, &mine, all, sizeof mine);
+    for (int r = 0; r < c->config.count && status == KN_OK; r++)
         mine = all[r] > mine ? all[r] : mine;
-    if (all)
-        from->release(from->user, all);
     if (status == KN_OK && mine > UINT32_MAX / 2)
         status = kn_fail(KN_MEMORY, "%llu words for each rank's mail", (unsigned long long)mine);
-    size_t room = status == KN_OK ? c->mailboxes->words : 0;
+    size_t room = status == KN_OK ? kn_newest_mailbox(c)->words : 0;
     while (status == KN_OK && room < mine)
         room *= 2;
-    if (status == KN_OK && room > c->mailboxes->words)
+    if (status == KN_OK && room > kn_newest_mailbox(c)->words)
         status = kn_mailbox_make(c, room);
     if (status == KN_OK)
-        *ranks_of = c->mailboxes->ranks;
+        *ranks_of = kn_newest_mailbox(c)->ranks;
     return status;
 }
 

@@ -122,8 +122,10 @@ static kn_status meet(kn_comm *c)
     const hello mine = introduce(&c->config);
     hello *all = from->alloc(from->user, sizeof *all * (size_t)n);
     c->processes = from->alloc(from->user, sizeof *c->processes * (size_t)n);
-    kn_status status = all && c->processes ? kn_comm_gather(c, &mine, all, sizeof mine)
-                                           : kn_fail(KN_MEMORY, "out of memory: %d ranks", n);
+    c->reports = from->alloc(from->user, sizeof *c->reports * (size_t)n);
+    kn_status status = all && c->processes && c->reports
+                           ? kn_comm_gather(c, &mine, all, sizeof mine)
+                           : kn_fail(KN_MEMORY, "out of memory: %d ranks", n);
     if (status == KN_OK)
         status = compare(all, n);
     for (int r = 0; r < n && status == KN_OK; r++)
@@ -179,6 +181,8 @@ static void close_comm(kn_comm *c)
         kn_team_leave(c->config.team, c->config.rank);
     if (c->processes)
         from.release(from.user, c->processes);
+    if (c->reports)
+        from.release(from.user, c->reports);
     pthread_mutex_destroy(&c->lock);
     pthread_mutex_destroy(&c->loading);
     from.release(from.user, c);

@@ -1,11 +1,13 @@
 /* Communicators of threads of a process and of an application's own all-gather: what they gather and agree on, ranks that are
  * missing, leave or disagree, several communicators, and their end in any order. */
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "frontend/handles.h"
 #include "tests/device.h"
 #include "tests/effort.h"
+#include "tests/rations.h"
 
 enum { MOST = 5 };
 
@@ -234,6 +236,77 @@ static void test_leaving(void **state)
     on_ranks(2, other_sizes);
 }
 
+/* ---- memory that runs out ---- */
+
+static pthread_barrier_t both;
+static kiln_status fared[2];
+
+/* Prepares a program of two ranks for sizes that are new, where rank 1 has memory for so many allocations. Returns whether it had
+ * enough. */
+static bool prepare_with(rank *r, kiln_prog *prog, rations *memory, int given)
+{
+    const int64_t shape[] = {20 + given, 4};
+    const kiln_arg args[] = {{"x", NULL, KILN_F32, 2, shape, NULL},
+                             {"y", NULL, KILN_F32, 2, shape, NULL}};
+    kiln_prepared info;
+    kiln_prepared_init(&info);
+    memory->denied = false;
+    memory->left = r->number == 1 ? given : LONG_MAX;
+    fared[r->number] = kiln_prepare(prog, args, 2, &info);
+    memory->left = LONG_MAX;
+    pthread_barrier_wait(&both);
+    EXPECT(r, fared[1] == KILN_OK || fared[1] == KILN_ERR_MEMORY);
+    /* what rank 1 does for itself when all is agreed may fail there alone */
+    EXPECT(r, fared[0] == KILN_OK || fared[0] == fared[1]);
+    EXPECT(r, r->number == 1 || fared[0] == KILN_OK || says("rank 1: "));
+    const bool enough = fared[1] == KILN_OK;
+    pthread_barrier_wait(&both);
+    return enough;
+}
+
+/* One that lacks memory fails both at once: no one waits for it until the deadline. */
+static void lack_memory(rank *r)
+{
+    rations memory = {.left = LONG_MAX};
+    kiln_config config;
+    kiln_comm_config c = config_of(r);
+    kiln_options o;
+    kiln_ctx *ctx;
+    kiln_comm *comm = NULL;
+    kiln_graph *g = NULL;
+    kiln_prog *prog = NULL;
+    kiln_config_init(&config);
+    config.device = "cpu";
+    config.threads = 1;
+    config.alloc = ration;
+    config.release = unration;
+    config.user = &memory;
+    EXPECT(r, kiln_ctx_create(&config, &ctx) == KILN_OK);
+    EXPECT(r, kiln_comm_create(ctx, &c, &comm) == KILN_OK);
+    EXPECT(r, kiln_parse(ctx, "def f(x: f32[shard(N), 4]):\n    y = x / sum(x)\n    return y\n",
+                         NULL, &g) == KILN_OK);
+    kiln_options_init(&o);
+    o.comm = comm;
+    EXPECT(r, kiln_compile(g, &o, &prog) == KILN_OK);
+    int given = 0;
+    while (prog && !r->wrong[0] && !prepare_with(r, prog, &memory, given))
+        given++;
+    EXPECT(r, given > 5);
+    kiln_prog_destroy(prog);
+    kiln_graph_destroy(g);
+    kiln_comm_destroy(comm);
+    kiln_ctx_destroy(ctx);
+    EXPECT(r, memory.live == 0);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    pthread_barrier_init(&both, NULL, 2);
+    on_ranks(2, lack_memory);
+    pthread_barrier_destroy(&both);
+}
+
 /* ---- several communicators ---- */
 
 /* All four, the same again, and pairs of them; whose ends come in another order for each rank. */
@@ -381,8 +454,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gather),   cmocka_unit_test(test_agree),
         cmocka_unit_test(test_disagree), cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_leaving),  cmocka_unit_test(test_several),
-        cmocka_unit_test(test_own),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_leaving),  cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_several),  cmocka_unit_test(test_own),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
