@@ -395,3 +395,22 @@ extern "C" __global__ void cluster(int which, int *o)
     c.sync();
     o[blockIdx.x * 64 + t] += sum > 1000000;
 }
+
+// Blocks of clusters that meet at a counter, by one thread of each.
+extern "C" __global__ void counter(int which, unsigned *arrived, int *o)
+{
+    const unsigned t = threadIdx.x;
+    o[blockIdx.x * 64 + t] = (int)(blockIdx.x * 100 + t); // read too early
+    __syncthreads();
+    if (t == 0) {
+        unsigned now;
+        asm volatile("atom.release.gpu.global.add.u32 %0, [%1], 1;" : "=r"(now) : "l"(arrived) : "memory");
+        do
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(arrived) : "memory");
+        while (now < gridDim.x);
+    }
+    if (which == 0)
+        __syncthreads();
+    const int sum = o[(blockIdx.x ^ 1) * 64 + t] + o[(blockIdx.x ^ 4) * 64 + t];
+    o[(gridDim.x + blockIdx.x) * 64 + t] = sum;
+}

@@ -96,6 +96,29 @@ static void test_clusters(void **state)
     close_machine(&m);
 }
 
+/* What one thread of a block has learnt of other blocks, all know behind the block's barrier. */
+static void test_counter(void **state)
+{
+    (void)state;
+    machine m = open_machine(NULL, "errors.cu");
+    kn_code *code = load(&m, "counter");
+    unsigned *arrived = take(&m, sizeof *arrived, 0);
+    int *o = take(&m, 16 * 64 * sizeof *o, 0), which = 0;
+    kn_grid g = shape(8, 64);
+    g.cluster[0] = 4;
+    g.cooperative = true;
+    good(RUN(&m, code, g, &which, &arrived, &o));
+    for (int i = 0; i < 8 * 64; i++)
+        assert_int_equal(o[8 * 64 + i], (i / 64 ^ 1) * 100 + (i / 64 ^ 4) * 100 + 2 * (i % 64));
+    which = 1;
+    *arrived = 0;
+    says(&m, RUN(&m, code, g, &which, &arrived, &o), "read too early", "race on o+");
+    emu->release(m.dev, arrived);
+    emu->release(m.dev, o);
+    emu->discard(m.dev, code);
+    close_machine(&m);
+}
+
 static void test_own_cluster(void **state)
 {
     (void)state;
@@ -122,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_clusters),
+        cmocka_unit_test(test_counter),
         cmocka_unit_test(test_own_cluster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

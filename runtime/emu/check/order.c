@@ -168,9 +168,21 @@ void kn_emu_learn(kn_emu_worker *w, kn_emu_thread *t, const uint32_t *clock)
     kn_emu_join_clock(w, t->clock, clock);
 }
 
+/* What a thread of the block knows of the other blocks of the cluster by a fence and an atomic operation. */
+static void share_caught_up(kn_emu_block *b)
+{
+    uint32_t latest = 0;
+    for (unsigned i = 0; i < b->nthreads; i++)
+        latest = later(latest, b->threads[i].caught_up);
+    for (unsigned i = 0; i < b->nthreads && latest; i++)
+        b->threads[i].caught_up = latest;
+}
+
 /* At a barrier of the block everyone learns what anyone has learnt. */
 void kn_emu_share_clocks(kn_emu_worker *w, kn_emu_block *b)
 {
+    if (w->launch->cluster > 1)
+        share_caught_up(b);
     if (!b->clocks)
         return;
     for (unsigned i = 0; i < b->nthreads; i++) {
