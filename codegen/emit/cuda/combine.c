@@ -217,6 +217,19 @@ static const char *deferred_slot(kn_cuda_writer *w, int sweep, const char *slot)
     return slot ? kn_cuda_printed(w, "%s * %d + ", slot, kn_sweep_bytes(w->ph, sweep)) : "";
 }
 
+/* The reduction of the batch behind r that is combined together with it, half a warp each; -1: none. */
+static int partner_of(kn_cuda_writer *w, int sweep, const kn_combine_batch *t, int r)
+{
+    const kn_red *reds = w->ph->nest.reds.data;
+    int next = r + 1;
+    while (next < t->end && !kn_red_accumulates(w->ph, next, sweep))
+        next++;
+    const bool alike = next < t->end && reds[next].op == reds[r].op &&
+                       reds[next].dtype == reds[r].dtype && reds[r].dtype != KN_BOOL &&
+                       state_of(w, r) == KN_STATE_PLAIN && state_of(w, next) == KN_STATE_PLAIN;
+    return alike ? next : -1;
+}
+
 static void store_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_batch *t,
                                const char *slot)
 {
@@ -224,9 +237,15 @@ static void store_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_ba
     for (int r = t->first; r < t->end; r++) {
         if (!kn_red_accumulates(w->ph, r, sweep))
             continue;
-        kn_cuda_line(w, "kn_store_warp_result<%s>(acc%d, scratch + %s%d);", combine_op(w, r), r,
-                     deferred_slot(w, sweep, slot), at);
-        at += kn_warps_bytes(w->ph, r);
+        const int other = partner_of(w, sweep, t, r);
+        const char *to = kn_cuda_printed(w, "scratch + %s%d", deferred_slot(w, sweep, slot), at);
+        if (other < 0)
+            kn_cuda_line(w, "kn_store_warp_result<%s>(acc%d, %s);", combine_op(w, r), r, to);
+        else
+            kn_cuda_line(w, "kn_store_warp_results<%s>(acc%d, acc%d, %s);", combine_op(w, r), r,
+                         other, to);
+        at += kn_warps_bytes(w->ph, r) * (other < 0 ? 1 : 2);
+        r = other < 0 ? r : other;
     }
 }
 
@@ -241,10 +260,19 @@ static void combine_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_
     for (int r = t->first; r < t->end; r++) {
         if (!kn_red_accumulates(ph, r, sweep))
             continue;
-        kn_cuda_line(w, "%sacc%d = kn_combine_warps<%s>(%s, scratch + %s%d, %s);",
-                     slot ? "const auto " : "", r, combine_op(w, r), neutral(w, r),
-                     deferred_slot(w, sweep, slot), at, which);
-        at += kn_warps_bytes(ph, r);
+        const int other = partner_of(w, sweep, t, r);
+        const char *op = combine_op(w, r);
+        const char *from = kn_cuda_printed(w, "%s, scratch + %s%d, %s", neutral(w, r),
+                                           deferred_slot(w, sweep, slot), at, which);
+        if (other >= 0 && slot)
+            kn_cuda_line(w, "%s acc%d, acc%d;", accumulator_type(w, r), r, other);
+        if (other >= 0)
+            kn_cuda_line(w, "kn_combine_warps<%s>(acc%d, acc%d, %s);", op, r, other, from);
+        else
+            kn_cuda_line(w, "%sacc%d = kn_combine_warps<%s>(%s);", slot ? "const auto " : "", r, op,
+                         from);
+        at += kn_warps_bytes(ph, r) * (other < 0 ? 1 : 2);
+        r = other < 0 ? r : other;
     }
 }
 

@@ -84,6 +84,31 @@ __device__ __forceinline__ T kn_combine_warps(T identity, const void *warps, uns
     return kn_combine_lanes<Op, 32>(lane < count ? ((const T *)warps)[first + lane] : identity);
 }
 
+// The same for two accumulators: the lower half of each warp combines one, the upper half the other, in as many steps as one
+// alone would take. The results of the second lie behind 32 of the first.
+template <class Op, class T> __device__ __forceinline__ void kn_store_warp_results(T a, T b, void *warps)
+{
+    const bool upper = threadIdx.x & 16;
+    const T other = kn_from_lane_xor(upper ? a : b, 16);
+    const T v = kn_combine_lanes<Op, 16>(Op::of(upper ? b : a, other));
+    if (threadIdx.x % 16 == 0)
+        ((T *)warps)[threadIdx.x / 32 + (upper ? 32 : 0)] = v;
+}
+template <class Op, class T>
+__device__ __forceinline__ void kn_combine_warps(T &a, T &b, T identity, const void *warps, unsigned first, unsigned count)
+{
+    const bool upper = threadIdx.x & 16;
+    const unsigned lane = threadIdx.x % 16;
+    const T *const from = (const T *)warps + (upper ? 32 : 0) + first;
+    T v = lane < count ? from[lane] : identity;
+    if (count > 16)
+        v = Op::of(v, lane + 16 < count ? from[lane + 16] : identity);
+    v = kn_combine_lanes<Op, 16>(v);
+    const T other = kn_from_lane_xor(v, 16);
+    a = upper ? other : v;
+    b = upper ? v : other;
+}
+
 // Over groups packed into rows. Each thread stores N sums, of neighbouring columns. After a barrier warp g combines, over
 // `rows` rows of `lanes` threads, the `run` columns of group g of `groups`. After another barrier any thread loads a group's
 // result. `sums` has room for N values a thread and one a group.
