@@ -140,12 +140,17 @@ static void choose_block(const kn_site *at, kn_kernel *k)
         k->threads /= 2;
 }
 
+/* May the last phase finish the tiles of the one before? Not those of rows. */
+static bool may_finish_tiles(const kn_kernel *k, int p)
+{
+    return p + 1 == k->phases.len && (p == 0 || !k->phases.data[p - 1].how.mixed);
+}
+
 /* The schedules of a kernel's shaped phases. */
 static void choose(const kn_site *at, kn_kernel *k)
 {
-    /* but for the last phase, which may finish the tiles of the one before */
-    for (int i = 0; i + 1 < k->phases.len; i++)
-        if (!k->phases.data[i].local)
+    for (int i = 0; i < k->phases.len; i++)
+        if (!k->phases.data[i].local && !may_finish_tiles(k, i))
             kn_schedule_few_columns(&k->phases.data[i], at->target);
     kn_resident_align(k);
     choose_block(at, k);

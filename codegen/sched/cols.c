@@ -275,20 +275,21 @@ static int block_of_tiles(const kn_phase *ph)
 }
 
 /* Rows of threads of a block. Where columns are short, so that each row would have few members and mostly wait to
- * combine them, fewer rows with more lanes, as long as blocks still fill the machine. */
+ * combine them, fewer rows with more lanes, as long as blocks still fill the machine. Blocks that other phases choose
+ * have no rows without members, as partial results of few parts would leave them. */
 static int rows_of(const kn_phase *ph, const kn_target *target, int block)
 {
-    enum { FEW = 32, BLOCKS_A_UNIT = 8 };
+    const int few = ph->alone ? 32 : 1, blocks_a_unit = ph->alone ? 8 : 1;
     int rows = block / ph->how.lanes;
     if (has_whole_columns(ph))
         return 1;
-    if (target->sm == 0 || ph->universal || kn_is_invariant(ph) || !ph->alone ||
-        ph->how.scatter_sum || ph->how.split || ph->how.cluster || ph->how.tile || ph->how.packed ||
+    if (target->sm == 0 || ph->universal || kn_is_invariant(ph) || ph->how.scatter_sum ||
+        ph->how.split || ph->how.cluster || ph->how.tile || ph->how.packed ||
         ph->nest.reds.len == 0 || kn_cols_keep(ph, target))
         return rows;
-    while (rows > 1 && ph->nest.members < (int64_t)rows * FEW &&
+    while (rows > 1 && ph->nest.members < (int64_t)rows * few &&
            ph->nest.groups / ((int64_t)block / rows * 2 * ph->how.vec) >=
-               BLOCKS_A_UNIT * target->units)
+               blocks_a_unit * target->units)
         rows /= 2;
     return rows;
 }
@@ -299,7 +300,7 @@ static int threads(const kn_phase *ph, const kn_target *target)
                : ph->how.tile && ph->nest.reds.len == 0 ? block_of_tiles(ph)
                : kn_cols_keep(ph, target)               ? block_that_keeps(ph, target)
                                                         : WHOLE_BLOCK;
-    if (rows_of(ph, target, WHOLE_BLOCK) < WHOLE_BLOCK / ph->how.lanes)
+    if (ph->alone && rows_of(ph, target, WHOLE_BLOCK) < WHOLE_BLOCK / ph->how.lanes)
         most = kn_schedule_small_block(ph, target, (double)ph->nest.members * ph->how.vec);
     return most < target->max_block ? most : target->max_block;
 }
