@@ -205,7 +205,7 @@ static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph, 
     kn_putf(
         s->t,
         ", \"threads_a_group\": %d, \"vector\": %d, \"steps\": %d, \"splits\": %lld, \"banded\": %s",
-        ph->how.tpg, ph->how.vec, ph->how.steps, (long long)ph->num.splits,
+        ph->how.tpg, ph->how.vec, ph->how.steps, (long long)kn_parts_left(ph),
         ph->how.mixed ? "true" : "false");
     kn_put(s->t, ",\n        ");
     put_time(s, time);

@@ -164,7 +164,7 @@ static void put_schedule(const subject *s, const kn_kernel *k, const kn_phase *p
     put_kept(s, &t, k, ph);
     if (ph->how.split || ph->how.mixed)
         kn_putf(&t, "; %s split in %lld", ph->how.split ? "members" : "groups",
-                (long long)ph->num.splits);
+                (long long)kn_parts_left(ph));
     if (ph->how.split && ph->how.atomic)
         kn_put(&t, ", summed by atomics");
     if (t.len)

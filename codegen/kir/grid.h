@@ -31,7 +31,7 @@ static inline int64_t kn_grid_phase_blocks(const kn_phase *p, int threads)
     case KN_WALK_ROWS: {
         int at_once = threads / p->how.tpg;
         if (p->how.mixed)
-            return p->num.splits;
+            return kn_capped_product(p->num.parts, p->num.splits);
         return kn_ceil_div(kn_capped_product(p->nest.groups, p->num.splits),
                            at_once > 1 ? at_once : 1);
     }

@@ -13,7 +13,7 @@
  * A phase of clusters divides the members likewise over the blocks of a thread-block cluster, which combine their
  * results through each other's shared memory. So it may have any number of sweeps.
  *
- * A mixed phase divides its groups instead, into `splits` parts of at most `chunk` groups; a block walks one part,
+ * A mixed phase divides its groups instead, into `parts` of at most `rounds` groups; a block, or a cluster, walks one,
  * cyclically. Its reductions `across` accumulate over the groups of a part, separately for each member, and are
  * stored as partial results over the members. So one sweep over a matrix sums its rows and its columns. Each thread
  * has all that it loads of a group in registers; what is the same for all groups it loads once a part. A later phase

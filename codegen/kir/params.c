@@ -114,9 +114,11 @@ static void schedule_params(params *ps, kn_dealing *d, int p)
         put_index(ps, d->first, a ? kn_sprintf(a, "p%d_first", p) : NULL);
         put_index(ps, d->blocks, a ? kn_sprintf(a, "p%d_blocks", p) : NULL);
     }
-    if (ph->how.split || ph->how.mixed) {
+    if (ph->how.mixed)
+        put_index(ps, ph->num.parts, a ? kn_sprintf(a, "p%d_parts", p) : NULL);
+    if (ph->how.split) {
         put_index(ps, ph->num.splits, a ? kn_sprintf(a, "p%d_splits", p) : NULL);
-        if (ph->how.split && !kn_is_cyclic(ph))
+        if (!kn_is_cyclic(ph))
             put_index(ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
     }
     if (ph->how.packed) {

@@ -5,7 +5,7 @@
  *     extents of its axes; with 32-bit indices also multiplier and shift to divide by each that is not the first of its kind
  *     for each access, values then stores: its offset if shifted; strides that are KN_STRIDE_PARAM; strides of the axes that
  *     a GATHER indexes and, if it is checked, their extents; the split stride
- *     split or mixed: splits, and of contiguous ranges chunk; packed: pack and lanes; cluster: chunk
+ *     split: splits, and of contiguous ranges chunk; mixed: parts; packed: pack and lanes; cluster: chunk
  *     skew, copy_chunk and held, where it has them
  *   the number of steps with room for resident values; the eviction policy; the barrier words (unsigned *)
  *   kernels that exchange with other ranks: of each buffer that they do it with the elements of a part and the first word

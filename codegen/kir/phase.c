@@ -119,6 +119,12 @@ bool kn_is_prefetched(const kn_phase *p, int value)
            kn_may_prefetch(p, value);
 }
 
+bool kn_is_prefetched_of_group(const kn_phase *p, int value)
+{
+    return p->how.mixed && p->how.prefetch && kn_value_at(p, value)->kind == KN_V_LOAD &&
+           kn_value_at(p, value)->level == KN_GROUP;
+}
+
 bool kn_may_batch(const kn_phase *p, int value)
 {
     const kn_value *v = kn_value_at(p, value);
@@ -154,7 +160,7 @@ int64_t kn_phase_part(const kn_phase *p, int64_t blocks)
 
 int64_t kn_steps_of_part(const kn_phase *p, int threads)
 {
-    int64_t rounds = kn_ceil_div(p->num.chunk, threads / p->how.tpg);
+    int64_t rounds = kn_ceil_div(p->num.rounds, threads / p->how.tpg);
     return p->how.mixed ? rounds * p->how.steps
                         : kn_ceil_div(p->nest.members, p->num.splits * kn_phase_step(p));
 }

@@ -99,6 +99,12 @@ static inline int kn_tile_steps(const kn_phase *p)
     return (p->how.tile + p->how.tpg - 1) / p->how.tpg;
 }
 
+/* Partial results that each reduction leaves which has some. */
+static inline int64_t kn_parts_left(const kn_phase *p)
+{
+    return p->how.mixed ? p->num.parts : p->num.splits;
+}
+
 /* Steps that a thread takes through a block's part of a split group, or of the groups of a mixed phase. */
 int64_t kn_steps_of_part(const kn_phase *p, int threads);
 /* Is a split group partitioned cyclically, not in contiguous ranges? */
@@ -252,6 +258,8 @@ bool kn_is_hoisted(const kn_phase *p, int value);
  * Do they? */
 bool kn_may_prefetch(const kn_phase *p, int value);
 bool kn_is_prefetched(const kn_phase *p, int value);
+/* Is it a load of a group's own that is loaded as early, into a register? */
+bool kn_is_prefetched_of_group(const kn_phase *p, int value);
 /* Can the loads of value i's elements for several steps be done before the first of these steps? */
 bool kn_may_batch(const kn_phase *p, int value);
 

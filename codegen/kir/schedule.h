@@ -188,11 +188,12 @@ void kn_loop_put(kn_text *t, const kn_schedule *how, const kn_sweep_loop *loop);
 
 /* The numbers of one call that a schedule needs. Calls that differ only in these share a compiled kernel. */
 typedef struct kn_numbers {
-    int64_t splits; /* split, cluster: parts of the members; mixed: parts of the groups; else 1 */
-    /* split, cluster: members of a part, a multiple of vec; mixed: groups of a part, at most; else all members */
-    int64_t chunk;
-    int64_t pack; /* packed: groups of a tile */
-    int64_t held; /* rest_in_registers: members of a block's part that are in shared memory */
+    int64_t splits; /* split, cluster: parts of the members; else 1 */
+    int64_t chunk;  /* split, cluster: members of a part, a multiple of vec; else all members */
+    int64_t parts;  /* mixed: parts of the groups */
+    int64_t rounds; /* mixed: groups of a part, at most */
+    int64_t pack;   /* packed: groups of a tile */
+    int64_t held;   /* rest_in_registers: members of a block's part that are in shared memory */
     /* async ROWS: members of a chunk; copies refill it while the block works on the others */
     int64_t copy_chunk;
     /* launch skew: nanoseconds from the first copies of one cluster to those of the next */

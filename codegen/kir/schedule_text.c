@@ -61,8 +61,12 @@ static const word loop_words[] = {{"on_chip", FLAG, offsetof(kn_sweep_loop, on_c
 enum { LOOP_WORDS = sizeof loop_words / sizeof *loop_words };
 
 /* What is divided, into how many parts of how much each: "split 264 of 4096". */
-static const word divisions[] = {
-    {"split", FLAG, HOW(split)}, {"mixed", FLAG, HOW(mixed)}, {"cluster", FLAG, HOW(cluster)}};
+static const struct {
+    word divided, parts, each;
+} divisions[] = {
+    {{"split", FLAG, HOW(split)}, {"", LONG, NUM(splits)}, {"of", LONG, NUM(chunk)}},
+    {{"mixed", FLAG, HOW(mixed)}, {"", LONG, NUM(parts)}, {"of", LONG, NUM(rounds)}},
+    {{"cluster", FLAG, HOW(cluster)}, {"", LONG, NUM(splits)}, {"of", LONG, NUM(chunk)}}};
 enum { DIVISIONS = sizeof divisions / sizeof *divisions };
 static const kn_walk walks[] = {KN_WALK_FLAT, KN_WALK_ROWS, KN_WALK_COLS};
 static const struct {
@@ -124,13 +128,13 @@ static void put_transpose(kn_text *t, const kn_phase *ph, const kn_transpose *of
             of->vec, of->in_registers ? " in registers" : "");
 }
 
-static void put_division(kn_text *t, const kn_phase_schedule *s, const word *w)
+static void put_division(kn_text *t, const kn_phase_schedule *s, int d)
 {
-    kn_putf(t, ", %s", w->text);
-    if (s->num.splits)
-        kn_putf(t, " %lld", (long long)s->num.splits);
-    if (s->num.chunk)
-        kn_putf(t, " of %lld", (long long)s->num.chunk);
+    kn_putf(t, ", %s", divisions[d].divided.text);
+    if (get(s, &divisions[d].parts))
+        kn_putf(t, " %lld", (long long)get(s, &divisions[d].parts));
+    if (get(s, &divisions[d].each))
+        kn_putf(t, " of %lld", (long long)get(s, &divisions[d].each));
 }
 
 static void put_loops(kn_text *t, const kn_schedule *how)
@@ -154,8 +158,8 @@ static void put_phase(kn_text *t, const kn_phase_schedule *s, const kn_phase *ph
         if (strcmp(walk_words[w].text, "lanes") != 0 || s->how.walk == KN_WALK_COLS || s->how.mixed)
             put_word(t, s, &walk_words[w], " ");
     for (int d = 0; d < DIVISIONS; d++)
-        if (get(s, &divisions[d]))
-            put_division(t, s, &divisions[d]);
+        if (get(s, &divisions[d].divided))
+            put_division(t, s, d);
     for (int w = 0; w < OTHER_WORDS; w++)
         put_word(t, s, &other_words[w], ", ");
     for (int i = 0; i < s->how.holds.len; i++)
@@ -195,7 +199,8 @@ static void leave_sizes(kn_kernel_schedule *s)
 {
     for (int p = 0; p < s->phases.len; p++) {
         kn_phase_schedule *of = &s->phases.data[p];
-        of->num.chunk = of->num.pack = of->num.held = of->num.copy_chunk = 0;
+        of->num.chunk = of->num.parts = of->num.rounds = of->num.pack = of->num.held =
+            of->num.copy_chunk = 0;
         of->how.loops.len = of->how.transposes.len = 0;
         of->how.tail = false;
         if (!of->how.cluster)
@@ -368,12 +373,13 @@ static kn_status read_loop(reader *r, kn_phase_schedule *s)
 }
 
 /* "33 of 2048", "33" or nothing */
-static kn_status read_parts(reader *r, kn_phase_schedule *s)
+static kn_status read_parts(reader *r, kn_phase_schedule *s, int d)
 {
     if (!*r->word || strchr(",;", *r->word))
         return KN_OK;
-    KN_TRY(read_number(r, most_long, &s->num.splits));
-    return took(r, "of") ? read_number(r, most_long, &s->num.chunk) : KN_OK;
+    KN_TRY(read_number(r, most_long, (int64_t *)((char *)s + divisions[d].parts.at)));
+    return took(r, "of") ? read_number(r, most_long, (int64_t *)((char *)s + divisions[d].each.at))
+                         : KN_OK;
 }
 
 /* Reads the words of one clause. A local phase has loops; the rest is its host's. */
@@ -390,9 +396,9 @@ static kn_status read_clause(reader *r, kn_phase_schedule *s)
         if (is(r, other_words[w].text))
             return read_word(r, s, &other_words[w]);
     for (int d = 0; d < DIVISIONS; d++)
-        if (is(r, divisions[d].text)) {
-            KN_TRY(read_word(r, s, &divisions[d]));
-            return read_parts(r, s);
+        if (is(r, divisions[d].divided.text)) {
+            KN_TRY(read_word(r, s, &divisions[d].divided));
+            return read_parts(r, s, d);
         }
     if (is(r, "transpose"))
         return read_transpose(r, s);

@@ -98,9 +98,11 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         (!kn_is_cyclic(ph) ||
          (ph->how.walk == KN_WALK_ROWS && (!kn_by_block(ph) || ph->how.tpg != k->threads))))
         return broken(k, p, "resident values need a mixed phase or a cyclic partition over blocks");
-    if (ph->how.cluster && (ph->how.split || !ph->alone || ph->how.walk == KN_WALK_FLAT ||
-                            (ph->how.walk == KN_WALK_ROWS && ph->how.tpg != k->threads)))
-        return broken(k, p, "whole blocks of a cluster share groups, in the only phase");
+    if (ph->how.cluster &&
+        (ph->how.split || !(ph->alone || ph->how.mixed) || ph->how.walk == KN_WALK_FLAT ||
+         (ph->how.walk == KN_WALK_ROWS && ph->how.tpg != k->threads)))
+        return broken(k, p,
+                      "whole blocks of a cluster share groups, in the only phase or a mixed one");
     KN_TRY(verify_vectors(k, p));
     if (ph->how.rest_in_registers &&
         (!kn_copies_groups(ph) || ph->how.unaligned ||

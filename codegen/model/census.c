@@ -30,7 +30,7 @@ bool kn_census_same(const kn_census *x, const kn_census *y)
 
 static int64_t bytes_written(const kn_phase *ph, const kn_access *acc, const kn_buf *bufs)
 {
-    int64_t n = acc->split_stride ? ph->num.splits : 1;
+    int64_t n = acc->split_stride ? kn_parts_left(ph) : 1;
     for (int a = 0; a < ph->nest.naxes; a++)
         if (acc->stride[a] != 0)
             n *= ph->nest.axes[a].extent;

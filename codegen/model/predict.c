@@ -65,6 +65,8 @@ static spread spread_of(const model *m, const kn_phase *ph)
         at_once = most(1, clusters * s.units / m->m->group) * (double)ph->num.splits;
         s.units *= m->m->group_fills / m->m->group;
     }
+    if (s.cluster && ph->how.mixed) /* as many parts have groups as there are clusters at a time */
+        s.blocks = least(s.blocks, floor(at_once));
     s.units = least(s.units, s.blocks);
     s.waves = most(turns, s.blocks / at_once);
     s.blocks_a_unit = most(1, least(s.blocks, at_once) / s.units);
@@ -105,7 +107,7 @@ static double bytes_written(const model *m, const kn_phase *ph, int store)
     double total = bytes_each(m, acc, stride_of(ph, acc, ph->nest.values.len + store));
     for (int a = 0; a < ph->nest.naxes; a++)
         total *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
-    return acc->split_stride ? total * (double)ph->num.splits : total;
+    return acc->split_stride ? total * (double)kn_parts_left(ph) : total;
 }
 
 /* Of a scatter sum: blocks, or their parts, that test the places of all members. */
@@ -259,10 +261,10 @@ static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
 
 /* ---- steps and instructions ---- */
 
-/* Mixed: how many times a block takes as many groups as it works on at a time; else 1. */
+/* Mixed: how many times a block, or a cluster, takes as many groups as it works on at a time; else 1. */
 static double rounds(const kn_kernel *k, const kn_phase *ph)
 {
-    return ph->how.mixed ? ceil((double)ph->num.chunk * ph->how.tpg / k->threads) : 1;
+    return ph->how.mixed ? ceil((double)ph->num.rounds * ph->how.tpg / k->threads) : 1;
 }
 
 /* Steps of a thread through its block's part of a group. */

@@ -133,16 +133,28 @@ int kn_sweep_bytes(const kn_phase *ph, int sweep)
     return kn_combine_whole_sweep(ph, sweep).bytes;
 }
 
-int kn_scratch_bytes(const kn_phase *ph, int block)
+/* Bytes of the largest batch of all sweeps. */
+static int most_of_batches(const kn_phase *ph)
 {
-    int most = ph->how.deferred * kn_sweep_bytes(ph, 0);
-    for (int t = 0; t < ph->nest.nsweeps && kn_by_block(ph) && !ph->how.deferred; t++) {
-        kn_combine_batch now = {0};
-        while (now.end < ph->nest.reds.len) {
+    int most = 0;
+    for (int t = 0; t < ph->nest.nsweeps; t++)
+        for (kn_combine_batch now = {0}; now.end < ph->nest.reds.len;) {
             now = kn_combine_batch_from(ph, t, now.end);
             most = now.bytes > most ? now.bytes : most;
         }
-    }
+    return most;
+}
+
+int kn_turn_bytes(const kn_phase *ph)
+{
+    return ph->how.mixed && kn_by_block(ph) && !ph->how.deferred ? most_of_batches(ph) : 0;
+}
+
+int kn_scratch_bytes(const kn_phase *ph, int block)
+{
+    int most = ph->how.deferred  ? ph->how.deferred * kn_sweep_bytes(ph, 0)
+               : kn_by_block(ph) ? most_of_batches(ph) + kn_turn_bytes(ph)
+                                 : 0;
     for (int r = 0; r < ph->nest.reds.len; r++) {
         bool cols = ph->how.walk == KN_WALK_COLS && !ph->how.packed && kn_meets_in_block(ph);
         bool rows = cols || (ph->nest.reds.data[r].across && ph->how.tpg < block);
@@ -203,7 +215,8 @@ int kn_kernel_static_bytes(const kn_kernel *k)
 int kn_deferrable_groups(const kn_phase *ph)
 {
     enum { MOST = 32, BYTES = 4096 };
-    bool may = ph->how.mixed && kn_by_block(ph) && ph->nest.nsweeps == 1 && kn_sweep_reduces(ph, 0);
+    bool may = ph->how.mixed && !ph->how.cluster && kn_by_block(ph) && ph->nest.nsweeps == 1 &&
+               kn_sweep_reduces(ph, 0);
     for (int r = 0; r < ph->nest.reds.len; r++)
         may = may && kn_red_state(ph, r) == KN_STATE_PLAIN;
     for (int i = 0; i < ph->nest.values.len; i++)

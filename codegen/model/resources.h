@@ -65,6 +65,9 @@ kn_combine_batch kn_combine_whole_sweep(const kn_phase *ph, int sweep);
 int kn_sweep_bytes(const kn_phase *ph, int sweep);
 /* How many groups' combines may be deferred: as many as scratch has room for; 0: the results are needed at once. */
 int kn_deferrable_groups(const kn_phase *ph);
+/* Mixed phases, of whose groups a block has many: combines use one half of their scratch and then the other, of so many
+ * bytes each. 0: all use the same. */
+int kn_turn_bytes(const kn_phase *ph);
 /* Bytes of scratch for combines, in a block of so many threads; and with the tiles of transposed accesses, which use
  * the same memory. */
 int kn_scratch_bytes(const kn_phase *ph, int threads);

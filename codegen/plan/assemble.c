@@ -169,7 +169,7 @@ static bool is_wide(const kn_kernel *k)
             const kn_access *acc = kn_any_access(ph, j);
             if (!acc)
                 continue;
-            int64_t reach = acc->split_stride * ph->num.splits;
+            int64_t reach = acc->split_stride * kn_parts_left(ph);
             for (int x = 0; v && x < v->nin; x++) {
                 const kn_place *place = &v->access->place[x];
                 int64_t s = place->stride < 0 ? -place->stride : place->stride;

@@ -39,9 +39,10 @@ static kn_status keeps_shape(int p, const kn_phase *ph, const kn_phase_schedule 
     RULE(shaped->split == how->split && shaped->mixed == how->mixed &&
              shaped->resident == how->resident,
          "what is split, mixed or resident is the planner's: the phases follow from it");
-    RULE(!(how->split || how->mixed) ||
-             (s->num.splits == ph->num.splits && s->num.chunk == ph->num.chunk),
+    RULE(!how->split || (s->num.splits == ph->num.splits && s->num.chunk == ph->num.chunk),
          "the parts of what is split are the planner's, or fewer where local phases merge them");
+    RULE(s->num.parts == ph->num.parts && s->num.rounds == ph->num.rounds,
+         "the parts of what is mixed are the planner's");
     RULE(how->hoisted <= shaped->hoisted && how->rest_in_registers == shaped->rest_in_registers,
          "what is hoisted, or has a rest in registers, is the planner's");
     RULE(!how->rest_in_registers || (s->num.splits == ph->num.splits &&
@@ -59,11 +60,14 @@ static int64_t part_of(const kn_phase *ph)
 static kn_status legal_cluster(int p, const kn_site *at, const kn_phase *ph)
 {
     const kn_numbers *n = &ph->num;
-    RULE(at->target->cluster > 0 && ph->alone && ph->nest.reds.len > 0 &&
-             ph->how.walk != KN_WALK_FLAT,
-         "clusters share groups, in a kernel of one phase, on a machine that has clusters");
-    RULE(is_power_of_two(n->splits) && n->splits <= at->target->cluster,
-         "a cluster has 1, 2, 4, 8 or 16 blocks, and no more than the machine allows");
+    RULE(at->target->cluster > 0 && ph->nest.reds.len > 0 && ph->how.walk != KN_WALK_FLAT,
+         "clusters share groups, on a machine that has clusters");
+    RULE(ph->how.mixed ? kn_mixed_in_clusters(ph, at->target) : ph->alone,
+         "clusters share groups in a kernel of one phase, or of one mixed phase");
+    RULE((ph->how.mixed ? n->splits > 0 : is_power_of_two(n->splits)) &&
+             n->splits <= at->target->cluster,
+         "a cluster has 1, 2, 4, 8 or 16 blocks, in mixed phases any number, and no more than the "
+         "machine allows");
     RULE(n->chunk > 0 && n->chunk % kn_phase_multiple(ph) == 0 &&
              n->splits * n->chunk >= ph->nest.members + kn_phase_slack(ph),
          "the parts of a cluster's blocks are whole lines and have all members");
@@ -87,7 +91,7 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
     if (how->walk == KN_WALK_ROWS)
         RULE(is_power_of_two(how->tpg) &&
                  (how->tpg == k->threads || (how->tpg <= 32 && !how->cluster && !how->unaligned) ||
-                  (how->mixed && how->tpg < k->threads)),
+                  (how->mixed && !how->cluster && how->tpg < k->threads)),
              "a group of rows has a power of two of threads, a warp's at most or the block's");
     else if (how->packed)
         RULE(k->threads >= kn_packed_threads(ph), "a block has a thread for each lane and row");
@@ -192,6 +196,8 @@ static kn_phase_schedule with_sizes(const kn_phase *shaped, const kn_phase_sched
     if (!n->chunk)
         n->chunk =
             !with.how.cluster || !n->splits ? shaped->num.chunk : kn_phase_part(shaped, n->splits);
+    n->parts = n->parts ? n->parts : shaped->num.parts;
+    n->rounds = n->rounds ? n->rounds : shaped->num.rounds;
     n->pack = n->pack ? n->pack : shaped->num.pack;
     n->held = n->held ? n->held : shaped->num.held;
     if (with.how.packed && !with.how.lanes) {
@@ -219,10 +225,10 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     memset(&ph->how.holds, 0, sizeof ph->how.holds);
     /* who finishes is found once all phases are bound */
     ph->how.last_block = ph->how.last_of_tile = ph->how.atomic = false;
-    if (!ph->how.lanes)
+    if (!ph->how.lanes && !ph->how.mixed)
         ph->how.lanes = KN_COLS_LANES;
     ph->num = s->num;
-    if (!s->how.cluster && !s->how.split && !s->how.mixed) {
+    if (!s->how.cluster && !s->how.split) {
         ph->num.splits = 1;
         ph->num.chunk = ph->nest.members;
     }

@@ -1,17 +1,72 @@
-/* Mixed reductions: one walk over rows that also reduces the columns, by blocks that take a part of the rows each. */
+/* Mixed reductions: one walk over rows that also reduces the columns, by blocks that take a part of the rows each. Rows for
+ * which a block has too few registers are shared by the blocks of a cluster. */
+#include "codegen/model/machine.h"
 #include "codegen/sched/sched.h"
 
-/* Blocks that run at a time. */
-static int64_t blocks_of(const kn_phase *rows, const kn_target *target)
+/* ---- clusters ---- */
+
+bool kn_mixed_in_clusters(const kn_phase *ph, const kn_target *target)
 {
-    return (int64_t)target->units * kn_mixed_min_blocks(target, kn_walk_rows.threads(rows, target));
+    return target->cluster > 1 && ph->how.mixed && !ph->how.resident && !ph->universal &&
+           ph->nest.nsweeps > 1 && ph->how.walk == KN_WALK_ROWS;
+}
+
+static void divide(kn_phase *ph, int64_t blocks)
+{
+    ph->how.cluster = blocks > 1;
+    ph->num.splits = blocks;
+    ph->num.chunk = blocks > 1 ? kn_phase_part(ph, blocks) : ph->nest.members;
+}
+
+/* Do clusters of so many blocks leave hardly any place in a group of multiprocessors free, with this many blocks on
+ * each? */
+static bool fills_groups(const kn_target *target, int64_t blocks, int at_once)
+{
+    const double nearly = 0.93, places = kn_machine_of(target)->group_fills * at_once;
+    return blocks < 2 || (double)((int64_t)places / blocks * blocks) >= nearly * places;
+}
+
+/* The fewest blocks that do, each of so many threads at most; 0: more than the largest cluster has. */
+static int64_t blocks_of(const kn_phase *ph, const kn_target *target, int threads)
+{
+    kn_phase with = *ph;
+    for (int64_t blocks = 1; blocks <= target->cluster; blocks++) {
+        divide(&with, blocks);
+        if (kn_mixed_lanes(&with) <= threads &&
+            fills_groups(target, blocks, kn_mixed_min_blocks(target, threads)))
+            return blocks;
+    }
+    return 0;
+}
+
+/* While one block of a multiprocessor waits for the others of its cluster, another works: so two share it, where
+ * registers allow. */
+void kn_schedule_mixed_cluster(const kn_site *at, kn_phase *ph)
+{
+    const kn_target *target = at->target;
+    const int want = at->force->division == KN_DIVIDE_CLUSTER ? at->force->cluster : 0;
+    if (!kn_mixed_in_clusters(ph, target))
+        return;
+    int64_t blocks = want ? want : blocks_of(ph, target, KN_HALF_BLOCK);
+    blocks = blocks ? blocks : blocks_of(ph, target, target->max_block);
+    if (blocks > 1 && blocks <= target->cluster)
+        divide(ph, blocks);
+}
+
+/* ---- parts ---- */
+
+/* Blocks, or clusters, that run at a time. */
+static int64_t parts_at_once(const kn_phase *rows, const kn_target *target)
+{
+    const int block = kn_walk_rows.threads(rows, target);
+    return (int64_t)target->units * kn_mixed_min_blocks(target, block) / rows->num.splits;
 }
 
 kn_range kn_schedule_rest(const kn_phase *rows, const kn_phase *columns, const kn_target *target)
 {
     int64_t tile = kn_cols_width(columns), tiles = kn_ceil_div(columns->nest.groups, tile);
     int64_t most = columns->nest.members / KN_LEAST_OF_COLUMN;
-    int64_t splits = blocks_of(rows, target) / tiles;
+    int64_t splits = parts_at_once(rows, target) / tiles;
     splits = splits > most ? most : splits;
     return kn_ranges_of(columns->nest.members, splits < 1 ? 1 : splits);
 }
@@ -42,7 +97,7 @@ kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_target *target,
     double group = cost->again / (double)rows->nest.groups;
     int block = kn_walk_rows.threads(rows, target), tpg = kn_mixed_lanes(rows);
     int64_t side = block / tpg, rounds = kn_ceil_div(rows->nest.groups, side);
-    double full = (double)blocks_of(rows, target), results = cost->results;
+    double full = (double)parts_at_once(rows, target), results = cost->results;
     double alone = 2 * cost->saved - kn_schedule_barrier_bytes(target) * cost->barriers;
     if (cost->again > 0) {
         /* combining results overlaps with no other traffic; but rows no longer wait for their own sums */

@@ -88,7 +88,8 @@ static bool alike(const kn_phase *a, const kn_phase *b)
     bool same = a->how.resident && b->how.resident && a->how.walk == b->how.walk &&
                 a->nest.naxes == b->nest.naxes && a->nest.ngroup == b->nest.ngroup &&
                 a->num.splits == b->num.splits && a->how.mixed == b->how.mixed &&
-                (a->how.mixed ? a->num.chunk == b->num.chunk : kn_is_cyclic(a) && kn_is_cyclic(b));
+                (a->how.mixed ? a->num.parts == b->num.parts && a->num.rounds == b->num.rounds
+                              : kn_is_cyclic(a) && kn_is_cyclic(b));
     for (int x = 0; same && x < a->nest.naxes; x++)
         same = a->nest.axes[x].extent == b->nest.axes[x].extent;
     return same;

@@ -7,7 +7,7 @@
 #include "codegen/sched/sched.h"
 
 /* Registers that a thread may spend on kept values, half of what it has in the largest block. */
-enum { KEEP_REGISTERS = 32, WARP = 32 };
+enum { KEEP_REGISTERS = 32, WARP = 32, FEW_LANES = 4 };
 
 /* The largest block, per group, for which a thread takes few steps and 16-bit elements count as registers of 32 bits. */
 enum { NARROW_BLOCK = 512 };
@@ -176,18 +176,21 @@ static bool registers_keep(const kn_phase *ph, const kn_target *target)
     return most && lanes_for(steps(ph), most) <= threads;
 }
 
-/* Not fewer than other phases need that walk the same parts. */
+/* A warp, or all that short rows have steps for, at least; not fewer than other phases need that walk the same parts. */
 int kn_mixed_lanes(const kn_phase *ph)
 {
     int64_t lanes = lanes_for(steps(ph), most_steps(ph, kn_step_words(ph, 0), 2 * KN_KEEP_STEPS));
+    int64_t least = lanes_for(steps(ph), 1);
+    least = least < WARP ? least : WARP;
+    lanes = lanes < least ? least : lanes;
     return lanes < ph->how.lanes ? ph->how.lanes : (int)lanes;
 }
 
 bool kn_rows_can_mix(const kn_phase *ph, const kn_target *target)
 {
     int words = kn_step_words(ph, 0);
-    return target->sm && !ph->universal && words && words <= KEEP_REGISTERS &&
-           steps(ph) >= WARP / 2 && kn_mixed_lanes(ph) <= target->max_block;
+    return target->sm && !ph->universal && words && words <= KN_MIXED_WORDS &&
+           steps(ph) >= FEW_LANES && kn_mixed_lanes(ph) <= target->max_block;
 }
 
 /* Bytes that a thread prefetches; 0: nothing, or not all that it holds. */
@@ -351,7 +354,8 @@ static int threads(const kn_phase *ph, const kn_target *target)
                : crowded(ph, target)      ? 256
                                           : threads_of_whole_waves(ph, target);
     if (ph->how.mixed) {
-        want = kn_mixed_lanes(ph) > MIXED_BLOCK ? kn_mixed_lanes(ph) : MIXED_BLOCK;
+        want = kn_mixed_lanes(ph);
+        want = want > MIXED_BLOCK || ph->how.cluster ? want : MIXED_BLOCK;
     } else if (ph->how.resident) {
         want = n < 128 ? 128 : n < 1024 ? (int)kn_power_of_two_from(n) : 1024;
     } else if (registers_keep(ph, target) &&
@@ -408,7 +412,6 @@ static void keep_one_step(kn_arena *a, kn_phase *ph)
  * kernel without bounds checks. */
 static void keep_in_registers(const kn_site *at, kn_phase *ph)
 {
-    enum { FEW_LANES = 4 };
     const kn_target *target = at->target;
     kn_keep_reread(at->arena, ph, KN_KEEP_REGISTERS);
     if (has_one_step(ph, target)) {
@@ -458,7 +461,8 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
     ph->how.steps = 0;
     ph->how.tpg = block;
     if (ph->how.mixed) {
-        ph->how.tpg = kn_mixed_lanes(ph) < block ? kn_mixed_lanes(ph) : block;
+        if (!ph->how.cluster && kn_mixed_lanes(ph) < block)
+            ph->how.tpg = kn_mixed_lanes(ph);
         for (int i = 0; i < ph->nest.values.len; i++)
             if (kn_stays(ph, i))
                 kn_hold_value(at->arena, ph, i, KN_KEEP_REGISTERS);

@@ -187,12 +187,19 @@ bool kn_rows_may_hoist(const kn_phase *phase, const kn_target *target);
 /* The most steps of a thread, in a block of any size, for which it has registers besides what shared memory keeps. */
 int kn_rows_rest_steps(const kn_phase *phase);
 
+/* Registers of a thread for what it has of a mixed phase's step: half of those in the largest block. */
+enum { KN_MIXED_WORDS = 32 };
+
 /* Can rows be a mixed reduction, given vectors and sweeps: do a block's registers hold a group's elements and the
  * accumulators across groups? And the threads a group then. */
 bool kn_rows_can_mix(const kn_phase *phase, const kn_target *target);
 /* Can its threads prefetch all that they hold of the next group? */
 bool kn_mixed_prefetches(const kn_phase *phase, const kn_target *target);
 int kn_mixed_lanes(const kn_phase *phase);
+/* May the blocks of a cluster share its groups, a range of the members each? Divides them over as many as have
+ * registers for their accumulators across the groups: sets cluster, splits and chunk. codegen/sched/mixed.c */
+bool kn_mixed_in_clusters(const kn_phase *phase, const kn_target *target);
+void kn_schedule_mixed_cluster(const kn_site *at, kn_phase *phase);
 
 /* What doing the reductions of other phases, `columns`, across the groups of one changes: bytes that are not read twice
  * any more; bytes that each part adds, its partial results written and read; bytes that the rest of that phase reads

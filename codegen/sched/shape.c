@@ -4,7 +4,7 @@
 
 void kn_shape_phase(const kn_site *at, kn_phase *ph)
 {
-    if (!ph->how.split && !ph->how.mixed) {
+    if (!ph->how.split) {
         ph->num.splits = 1;
         ph->num.chunk = ph->nest.members;
     }
@@ -26,5 +26,6 @@ void kn_shape_phase(const kn_site *at, kn_phase *ph)
         return;
     kn_schedule_transposes(at, ph);
     kn_schedule_cluster(at, ph);
+    kn_schedule_mixed_cluster(at, ph);
     kn_schedule_columns(at, ph);
 }

@@ -1,5 +1,6 @@
 /* Vectors: how many elements a thread takes at a time, and the kinds of strides that follow. */
 #include "codegen/kir/formula.h"
+#include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
 /* Is what the access begins at, wherever along the other axes, a multiple of `vec` elements? */
@@ -170,6 +171,23 @@ int kn_widest_element(const kn_phase *ph, const kn_buf *bufs)
     return widest;
 }
 
+/* Bytes of the widest elements that each group of a mixed phase has. What is the same for all groups is loaded once a part,
+ * by several accesses if need be; vectors are narrower where registers do not hold so much. */
+static int widest_of_mixed(const kn_phase *ph, const kn_buf *bufs, int va)
+{
+    int widest = 1;
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        const kn_access *acc = kn_element_access(ph, i);
+        const int bytes = acc && acc->stride[va] && kn_access_varies(acc, 0, ph->nest.ngroup)
+                              ? kn_bytes(bufs[acc->buf].dtype)
+                              : 0;
+        widest = bytes > widest ? bytes : widest;
+    }
+    kn_phase with = *ph;
+    with.how.vec = widest < 2 ? 8 : 16 / widest;
+    return kn_step_words(&with, 0) <= KN_MIXED_WORDS ? widest : kn_widest_element(ph, bufs);
+}
+
 /* Would functions of several elements at a time spill registers (measured: docs/lab/f64-registers.md)? */
 static bool spills_vectors(const kn_phase *ph, const kn_target *target)
 {
@@ -329,9 +347,11 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
 {
     const kn_target *target = at->target;
     int va = kn_phase_vector_axis(ph), widest = kn_widest_element(ph, at->bufs);
+    if (ph->how.mixed && va >= 0 && !ph->universal)
+        widest = widest_of_mixed(ph, at->bufs, va);
     forget_pieces(ph);
     ph->how.vec = widest < 2 ? 8 : 16 / widest;
-    ph->how.lanes = KN_COLS_LANES;
+    ph->how.lanes = ph->how.mixed ? 0 : KN_COLS_LANES;
     if (ph->how.walk == KN_WALK_COLS && ph->how.vec > 4)
         ph->how.vec = 4;
     if (va < 0 || ph->universal || spills_vectors(ph, target))

@@ -360,8 +360,8 @@ void kn_cuda_grid(const kn_device *dev, const kn_code *code, const kn_kernel *k,
         .cooperative = code->cooperative,
     };
     if (code->clusters && kn_grid_persistent(k)) {
-        int64_t work = kn_grid_work(k), resident = resident_in_clusters(d, code, grid);
-        grid->grid[0] = (unsigned)(work < resident ? work : resident);
+        const kn_grid_wants by = kn_grid_goes_by(k);
+        grid->grid[0] = (unsigned)kn_blocks_persistent(&by, resident_in_clusters(d, code, grid));
     }
 }
 

@@ -211,10 +211,13 @@ static const char *combine_op(kn_cuda_writer *w, int r)
                : states[state].combine;
 }
 
-/* Where deferred combines have several groups in scratch: the offset of group `slot`. */
-static const char *deferred_slot(kn_cuda_writer *w, int sweep, const char *slot)
+/* Where deferred combines have several groups in scratch: the offset of group `slot`. Where combines take turns: that of
+ * the half whose turn it is. */
+static const char *offset_in_scratch(kn_cuda_writer *w, int sweep, const char *slot)
 {
-    return slot ? kn_cuda_printed(w, "%s * %d + ", slot, kn_sweep_bytes(w->ph, sweep)) : "";
+    return slot ? kn_cuda_printed(w, "%s * %d + ", slot, kn_sweep_bytes(w->ph, sweep))
+           : kn_turn_bytes(w->ph) > 0 ? "turn + "
+                                      : "";
 }
 
 /* The reduction of the batch behind r that is combined together with it, half a warp each; -1: none. */
@@ -238,7 +241,8 @@ static void store_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_ba
         if (!kn_red_accumulates(w->ph, r, sweep))
             continue;
         const int other = partner_of(w, sweep, t, r);
-        const char *to = kn_cuda_printed(w, "scratch + %s%d", deferred_slot(w, sweep, slot), at);
+        const char *to =
+            kn_cuda_printed(w, "scratch + %s%d", offset_in_scratch(w, sweep, slot), at);
         if (other < 0)
             kn_cuda_line(w, "kn_store_warp_result<%s>(acc%d, %s);", combine_op(w, r), r, to);
         else
@@ -261,9 +265,9 @@ static void combine_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_
         if (!kn_red_accumulates(ph, r, sweep))
             continue;
         const int other = partner_of(w, sweep, t, r);
-        const char *op = combine_op(w, r);
-        const char *from = kn_cuda_printed(w, "%s, scratch + %s%d, %s", neutral(w, r),
-                                           deferred_slot(w, sweep, slot), at, which);
+        const char *op = combine_op(w, r),
+                   *from = kn_cuda_printed(w, "%s, scratch + %s%d, %s", neutral(w, r),
+                                           offset_in_scratch(w, sweep, slot), at, which);
         if (other >= 0 && slot)
             kn_cuda_line(w, "%s acc%d, acc%d;", accumulator_type(w, r), r, other);
         if (other >= 0)
@@ -282,15 +286,18 @@ void kn_cuda_combine_deferred(kn_cuda_writer *w)
     combine_warp_results(w, 0, &all, "deferred");
 }
 
-/* Over the warps of a block, all of which get the result. Reductions share a barrier as far as scratch has room. */
+/* Over the warps of a block, all of which get the result. Reductions share a barrier as far as scratch has room. One
+ * barrier is enough where combines take turns: by the next one, all threads have read what the last had in the other
+ * half. */
 static void combine_warps(kn_cuda_writer *w, int sweep)
 {
+    const int turn = kn_turn_bytes(w->ph);
     for (kn_combine_batch now = {0}; now.end < w->ph->nest.reds.len;) {
         now = kn_combine_batch_from(w->ph, sweep, now.end);
         store_warp_results(w, sweep, &now, NULL);
         kn_cuda_line(w, "__syncthreads();");
         combine_warp_results(w, sweep, &now, NULL);
-        kn_cuda_line(w, "__syncthreads();");
+        kn_cuda_line(w, turn ? "turn ^= %d;" : "__syncthreads();", turn);
     }
 }
 
@@ -329,7 +336,9 @@ static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
 void kn_cuda_begin_exchange(kn_cuda_writer *w)
 {
     const bool copies = kn_copies_groups(w->ph);
-    kn_cuda_line(w, "unsigned char *const exchange = (unsigned char *)dynamic;");
+    const int before = kn_kernel_prefetch_bytes(w->k);
+    kn_cuda_line(w, "unsigned char *const exchange = (unsigned char *)dynamic%s;",
+                 before ? kn_cuda_printed(w, " + %d", before) : "");
     const int counters = copies ? kn_copy_barriers(w->ph) : 0;
     kn_cuda_line(w, "__shared__ alignas(8) unsigned long long received[2]%s;",
                  counters ? kn_cuda_printed(w, ", full[%d]", counters) : "");

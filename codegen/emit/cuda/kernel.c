@@ -232,13 +232,19 @@ static void write_rank(kn_cuda_writer *w)
     kn_cuda_line(w, "const kn_count rank = kn_cluster_rank(), blocks = kn_cluster_blocks();");
 }
 
-/* The loop over the groups of a phase of clusters, and what comes before it. */
-static void open_clusters(kn_cuda_writer *w)
+/* What the blocks of a cluster have before their loop over groups: a part of the members, and the exchange buffer. */
+static void begin_cluster(kn_cuda_writer *w)
 {
     write_rank(w);
     if (!w->ph->how.unaligned)
         write_range_of_rows(w, "");
     kn_cuda_begin_exchange(w);
+}
+
+/* The loop over the groups of a phase of clusters, and what comes before it. */
+static void open_clusters(kn_cuda_writer *w)
+{
+    begin_cluster(w);
     if (w->ph->how.persistent)
         kn_cuda_skew_launch(w);
     if (w->ph->how.async)
@@ -276,6 +282,11 @@ static void open_rows(kn_cuda_writer *w)
         kn_cuda_line(w, "const int lane = threadIdx.x %% %d, row = threadIdx.x / %d;", tpg, tpg);
     else
         kn_cuda_line(w, "const int lane = threadIdx.x;");
+    if (w->ph->how.mixed && w->ph->how.cluster) {
+        begin_cluster(w);
+        w->block = "blockIdx.x / blocks";
+        w->blocks = "gridDim.x / blocks";
+    }
     if (w->ph->how.mixed)
         kn_cuda_open_mixed(w);
     else if (w->ph->how.cluster)

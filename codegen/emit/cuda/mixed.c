@@ -2,14 +2,15 @@
  * read the array, and keeps the accumulators across rows in registers. Cyclic rows have all blocks go through the array
  * together (docs/lab/double-centring.md). */
 #include "codegen/emit/cuda/writer.h"
+#include "codegen/model/resources.h"
 
-/* The loop over a thread's steps of a group, with i, the member at which a step begins. */
-static void open_steps(kn_cuda_writer *w)
+/* A thread's steps of its block's part of a group. */
+static kn_cuda_stride steps_of_thread(kn_cuda_writer *w)
 {
-    const kn_phase *ph = w->ph;
-    kn_cuda_open_each(w, "step", ph->how.steps);
-    kn_cuda_line(w, "const kn_count i = (kn_count)lane * %d + (kn_count)step * %d;", ph->how.vec,
-                 ph->how.tpg * ph->how.vec);
+    const bool cluster = w->ph->how.cluster;
+    return (kn_cuda_stride){
+        kn_cuda_printed(w, "%s(kn_count)lane * %d", cluster ? "begin + " : "", w->ph->how.vec),
+        cluster ? "end" : "members", kn_cuda_printed(w, "%d", w->ph->how.tpg * w->ph->how.vec)};
 }
 
 /* The loop over the groups of a part. With deferred combines it is an inner loop without barriers: a block that is
@@ -51,14 +52,27 @@ static void copy_step(kn_cuda_writer *w)
                          kn_cuda_address(w, i, NULL));
 }
 
-/* The function that copies a thread's elements of the groups from `first` on, and its call for the first group of a
- * part. A thread waits for its own copies only, so no barrier is needed. */
+static const char *next_of_group(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_printed(w, "%s_next", kn_cuda_value(w, i));
+}
+
+/* The function that copies a thread's elements of the groups from `first` on, and loads what they have in common, and its
+ * call for the first group of a part. A thread waits for its own copies only, so no barrier is needed. */
 static void begin_prefetch(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
+    const kn_nest *nest = &w->ph->nest;
+    for (int i = 0; i < nest->values.len; i++)
+        if (kn_is_prefetched_of_group(w->ph, i))
+            kn_cuda_line(w, "%s %s;", kn_cuda_type(nest->values.data[i].dtype),
+                         next_of_group(w, i));
     kn_cuda_open(w, "const auto prefetch = [&](const kn_count first)");
     kn_cuda_write_group(w);
-    for (int i = 0; i < w->ph->nest.values.len; i++)
+    for (int i = 0; i < nest->values.len; i++) {
         w->need[i] = kn_is_prefetched(w->ph, i);
+        if (kn_is_prefetched_of_group(w->ph, i))
+            kn_cuda_line(w, "%s = *(%s);", next_of_group(w, i), kn_cuda_address(w, i, NULL));
+    }
     const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, false);
     kn_cuda_write_unrolled(w, &all, copy_step);
     w->indent--;
@@ -71,6 +85,10 @@ static void begin_prefetch(kn_cuda_writer *w, const kn_cuda_stride *by)
 void kn_cuda_prefetch_next(kn_cuda_writer *w)
 {
     const bool reversed = w->ph->how.reversed;
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (kn_is_prefetched_of_group(w->ph, i))
+            kn_cuda_line(w, "const %s %s = %s;", kn_cuda_type(kn_value_at(w->ph, i)->dtype),
+                         kn_cuda_value(w, i), next_of_group(w, i));
     kn_cuda_guarded(w, reversed ? "iteration > 0" : "first + group_stride < work",
                     reversed ? "prefetch(first - group_stride);"
                              : "prefetch(first + group_stride);");
@@ -80,18 +98,26 @@ void kn_cuda_open_mixed(kn_cuda_writer *w)
 {
     const char *at_once = kn_cuda_groups_at_once(w);
     const bool resident = kn_phase_resident(w->ph);
-    kn_cuda_open(w, "for (kn_count part = %s; part < (kn_count)p%d_splits; part += %s)", w->block,
+    kn_cuda_open(w, "for (kn_count part = %s; part < (kn_count)p%d_parts; part += %s)", w->block,
                  w->p, w->blocks);
-    kn_cuda_line(w,
-                 "const kn_count part_first = part * %s, group_stride = (kn_count)p%d_splits * %s;",
-                 at_once, w->p, at_once);
+    if (w->ph->how.cluster) {
+        /* how many clusters there are at a time is known at the launch: any more parts have no groups */
+        kn_cuda_line(w, "const kn_count parts = kn_least((kn_count)p%d_parts, (kn_count)(%s));",
+                     w->p, w->blocks);
+        kn_cuda_line(
+            w, "const kn_count part_first = part < parts ? part : work, group_stride = parts;");
+    } else {
+        kn_cuda_line(
+            w, "const kn_count part_first = part * %s, group_stride = (kn_count)p%d_parts * %s;",
+            at_once, w->p, at_once);
+    }
     kn_cuda_across_accumulators(w);
-    const char *step = kn_cuda_printed(w, "%d", w->ph->how.tpg * w->ph->how.vec);
-    const kn_cuda_stride by = {kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->how.vec), "members",
-                               step};
+    const kn_cuda_stride by = steps_of_thread(w);
     kn_cuda_load_hoisted(w, &by);
     if (w->ph->how.prefetch)
         begin_prefetch(w, &by);
+    if (kn_turn_bytes(w->ph))
+        kn_cuda_line(w, "unsigned turn = 0;");
     open_rounds(w);
     if (!resident)
         return;
@@ -133,11 +159,14 @@ void kn_cuda_close_mixed(kn_cuda_writer *w)
     bool across = false;
     for (int r = 0; r < ph->nest.reds.len; r++)
         across = across || ph->nest.reds.data[r].across;
+    if (kn_turn_bytes(ph))
+        kn_cuda_line(w, "__syncthreads(); // the last results have been read");
     if (across) {
-        open_steps(w);
+        const kn_cuda_stride by = steps_of_thread(w);
+        kn_cuda_open_each(w, "step", ph->how.steps);
+        kn_cuda_line(w, "const kn_count i = %s + (kn_count)step * %s;", by.first, by.step);
         kn_cuda_combine_across(w);
-        kn_cuda_open(w, kn_shares_block(w->k, ph) ? "if (row == 0 && i < members)"
-                                                  : "if (i < members)");
+        kn_cuda_open(w, "if (%si < %s)", kn_shares_block(w->k, ph) ? "row == 0 && " : "", by.end);
         kn_cuda_decompose(w, ph->nest.ngroup, ph->nest.naxes, "i");
         kn_cuda_store_across(w);
         kn_cuda_close(w);

@@ -209,7 +209,10 @@ void kn_cuda_group_values(kn_cuda_writer *w, int stage)
         switch (v->kind) {
         case KN_V_INDEX:
         case KN_V_GATHER:
-        case KN_V_LOAD: kn_cuda_define_load(w, i, w->wide[i] ? "l" : NULL); break;
+        case KN_V_LOAD:
+            if (!kn_is_prefetched_of_group(w->ph, i))
+                kn_cuda_define_load(w, i, w->wide[i] ? "l" : NULL);
+            break;
         case KN_V_SCALAR: kn_cuda_define(w, i, w->k->scalars.data[v->index].name); break;
         case KN_V_CONST: kn_cuda_define(w, i, kn_cuda_literal(w, v->value)); break;
         case KN_V_EXTENT: kn_cuda_define(w, i, kn_cuda_printed(w, "count%d", v->index)); break;

@@ -337,8 +337,8 @@ static bool move(crossing *c, int columns)
 
 static void divide(kn_phase *ph, const kn_range *parts)
 {
-    ph->num.splits = parts->n;
-    ph->num.chunk = parts->length;
+    ph->num.parts = parts->n;
+    ph->num.rounds = parts->length;
 }
 
 static bool is_read(const kn_planner *p, int buf)
