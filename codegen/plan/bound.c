@@ -1,8 +1,10 @@
-/* A lower bound on the predicted time of any plan of a partition, without planning it.
+/* Lower bounds on the predicted time of any plan of a partition, without planning it.
  *
- * Memory moves every argument and output once, and what does not stay on chip once more for each part that reads it
- * again, unless rows and columns are reduced in one sweep (pass/cross.c); every operation is done once, of random
- * numbers once for those that share it; a part waits for those whose reductions it reads. */
+ * Of loop nests in one kernel: memory moves every argument and output once, and what does not stay on chip once more for
+ * each part that reads it again, unless rows and columns are reduced in one sweep (pass/cross.c); every operation is done
+ * once, of random numbers once for those that share it; a part waits for those whose reductions it reads.
+ *
+ * Of a kernel each: every one is launched, loads what it reads and stores what others do. */
 #include <math.h>
 
 #include "codegen/model/machine.h"
@@ -263,4 +265,45 @@ double kn_partition_bound(const kn_bounding *all, const int *part_of)
         larger(b.bytes / (target->units * b.m->unit), b.work / (target->units * b.m->adds));
     kn_arena_back(all->arena, here);
     return b.m->launch + cbrt(memory * memory * memory + units * units * units) + waits + met;
+}
+
+/* ---- a kernel each ---- */
+
+/* Bytes that a part loads: `seen` per array or value: 1 + the last part that did. Values that another part loads are
+ * stored. */
+static double bytes_loaded(const bounding *b, const kn_node *n, int *seen, bool *stored)
+{
+    double bytes = 0;
+    for (int k = 0; k < n->nin; k++) {
+        const kn_node *base = kn_use_of(b->g, n, k).base, *root = kn_view_root(base);
+        const int own = b->of[n->id];
+        if (kn_is_uniform_leaf(base) || base->op == KN_OP_TAKE || b->of[root->id] == own)
+            continue;
+        if (seen[root->id] != own + 1)
+            bytes += smaller(bytes_of(b, root), b->elements[base->id] * kn_bytes(base->dtype));
+        seen[root->id] = own + 1;
+        stored[root->id] = b->of[root->id] >= 0;
+    }
+    return bytes;
+}
+
+double kn_separate_bound(const kn_bounding *all, const int *part_of)
+{
+    const kn_graph *g = all->g;
+    const kn_arena_mark here = kn_arena_here(all->arena);
+    const bounding b = {.all = all, .g = g, .m = all->m, .elements = all->elements, .of = part_of};
+    int *seen = KN_NEW_ARRAY(all->arena, int, g->nodes.len + 1);
+    bool *stored = KN_NEW_ARRAY(all->arena, bool, g->nodes.len + 1);
+    double bytes = 0, parts = 0;
+    for (int o = 0; o < g->outputs.len; o++)
+        stored[g->outputs.data[o].node->id] = true;
+    for (int i = 0; i < g->nodes.len; i++)
+        if (part_of[i] >= 0) {
+            bytes += bytes_loaded(&b, g->nodes.data[i], seen, stored);
+            parts += part_of[i] == i;
+        }
+    for (int i = 0; i < g->nodes.len; i++)
+        bytes += stored[i] && part_of[i] >= 0 ? bytes_of(&b, g->nodes.data[i]) : 0;
+    kn_arena_back(all->arena, here);
+    return parts * b.m->launch + bytes / (all->target->units * b.m->unit);
 }

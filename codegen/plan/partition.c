@@ -68,7 +68,7 @@ static const kn_node *operand(const kn_graph *g, const kn_node *n, int k)
 }
 
 /* Follows operands from a reduction of the squares of x - mean(x) to the reduction of x; returns the length of the
- * chain of nodes, 0 if there is none. A mean may be a sum that is divided. */
+ * chain of nodes, 0 if there is none. A mean may be a sum that is divided, by a count that is computed. */
 static int follow_squares(const kn_graph *g, const kn_node *n, const kn_node **chain)
 {
     const kn_node *square = operand(g, n, 0), *d = operand(g, square, 0), *m = operand(g, d, 1);
@@ -81,8 +81,12 @@ static int follow_squares(const kn_graph *g, const kn_node *n, const kn_node **c
         chain[length] = nodes[length];
         length++;
     }
-    if (m->op == KN_OP_DIV || m->op == KN_OP_MUL)
+    if (m->op == KN_OP_DIV || m->op == KN_OP_MUL) {
+        const kn_node *count = operand(g, m, 1);
+        if (kn_is_value(count))
+            chain[length++] = count;
         chain[length++] = m = operand(g, m, 0);
+    }
     return kn_ops[m->op].cls == KN_REDUCE && operand(g, m, 0) == operand(g, d, 0) ? length : 0;
 }
 
@@ -118,7 +122,9 @@ static void find_bonds(search *s, const kn_regions *first)
         length = length ? length : follow_places(g, g->nodes.data[i], chain);
         if (!length)
             continue;
-        bool bonded = first ? first->of[i] == first->of[chain[length - 1]->id] : s->bonded >> i & 1;
+        bool bonded = first || s->bonded >> i & 1;
+        for (int k = 1; first && k < length; k++)
+            bonded = bonded && first->of[chain[k]->id] == first->of[i];
         for (int k = 1; bonded && k < length; k++)
             kn_push(s->a, &s->bonds, ((kn_merge){chain[k]->id, chain[k - 1]->id}));
         if (bonded && i < KN_MOST_SEARCHED)
@@ -136,12 +142,17 @@ static bool keeps_bonds(const search *s, const int *part_of)
 
 /* ---- lower bounds ---- */
 
-static double bound_of(search *s, const int *part_of)
+static const kn_bounding *bounds_of(search *s)
 {
     const kn_problem *pr = s->problem;
     if (!s->bounds)
         s->bounds = kn_bounding_of(s->a, pr->graph, pr->sizes, pr->target);
-    return kn_partition_bound(s->bounds, part_of);
+    return s->bounds;
+}
+
+static double bound_of(search *s, const int *part_of)
+{
+    return kn_partition_bound(bounds_of(s), part_of);
 }
 
 static const int *parts_of(search *s, const kn_regions *r)
@@ -159,20 +170,35 @@ static int find(int *of, int i)
     return i;
 }
 
+static void unite(int *of, int a, int b)
+{
+    int x = find(of, a), y = find(of, b);
+    of[x > y ? x : y] = x < y ? x : y;
+}
+
+static int *each_alone(search *s)
+{
+    const int n = s->problem->graph->nodes.len;
+    int *of = KN_NEW_ARRAY(s->a, int, n + 1);
+    for (int i = 0; i < n; i++)
+        of[i] = i;
+    return of;
+}
+
 /* The parts that these merges lead to, if all are allowed. */
-static const int *parts_by(search *s, const kn_merge *merges, int n)
+static const int *unite_all(search *s, int *of, const kn_merge *merges, int n)
 {
     const kn_graph *g = s->problem->graph;
-    int *of = KN_NEW_ARRAY(s->a, int, g->nodes.len + 1);
-    for (int i = 0; i < g->nodes.len; i++)
-        of[i] = i;
-    for (int i = 0; i < n; i++) {
-        int x = find(of, merges[i].a), y = find(of, merges[i].b);
-        of[x > y ? x : y] = x < y ? x : y;
-    }
+    for (int i = 0; i < n; i++)
+        unite(of, merges[i].a, merges[i].b);
     for (int i = g->nodes.len - 1; i >= 0; i--)
         of[i] = kn_is_value(g->nodes.data[i]) ? find(of, i) : -1;
     return of;
+}
+
+static const int *parts_by(search *s, const kn_merge *merges, int n)
+{
+    return unite_all(s, each_alone(s), merges, n);
 }
 
 /* ---- changes ---- */
@@ -331,33 +357,30 @@ static kn_status try_orders(search *s)
     return KN_OK;
 }
 
-/* One kernel an operation, and what that takes at least. */
-typedef struct single_operations {
-    kn_regions *regions;
-    const int *part_of;
-    double least;
-} single_operations;
-
-static single_operations single_operations_of(search *s)
+/* What one kernel an operation takes at least. What only gives an output its shape is none, and bonds hold. */
+static double least_unfused(search *s)
 {
-    const kn_problem *pr = s->problem;
-    single_operations each = {.regions = kn_regions_form(s->a, pr->graph, pr->sizes, false)};
-    each.part_of = parts_of(s, each.regions);
-    each.least = bound_of(s, each.part_of) +
-                 kn_machine_of(pr->target)->launch * (each.regions->list.len - 1);
-    return each;
+    const kn_graph *g = s->problem->graph;
+    int *of = each_alone(s);
+    for (int o = 0; o < g->outputs.len; o++) {
+        const kn_node *n = g->outputs.data[o].node;
+        const kn_node *shown = kn_is_output_copy(g, n) ? kn_shown_value(n) : NULL;
+        if (shown)
+            unite(of, n->id, shown->id);
+    }
+    return kn_separate_bound(bounds_of(s), unite_all(s, of, s->bonds.data, s->bonds.len));
 }
 
 /* One kernel an operation, except that the first plan's bonds hold: sets s->unfused if that takes less than `ns`. */
-static kn_status try_unfused(search *s, const single_operations *each, double ns)
+static kn_status try_unfused(search *s, double least, double ns)
 {
     kn_problem pr = *s->problem;
-    kn_regions *regions = each->regions;
     const kn_trial *t;
     pr.fusion = false;
-    if (each->least >= ns)
+    if (least >= ns)
         return KN_OK;
-    if (!keeps_bonds(s, each->part_of))
+    kn_regions *regions = kn_regions_form(s->a, pr.graph, pr.sizes, false);
+    if (!keeps_bonds(s, parts_of(s, regions)))
         regions = kn_regions_form_by(s->a, pr.graph, pr.sizes, s->bonds.data, s->bonds.len);
     KN_TRY(kn_plan_try(&s->trials, &pr, regions, &t));
     s->tried++;
@@ -473,10 +496,8 @@ static kn_status search_partition(kn_arena *a, const kn_problem *problem, kn_par
         if (!is_forced(problem) && !is_large(problem->graph))
             KN_TRY(climb(&s));
     }
-    if (!is_forced(problem) && !is_large(problem->graph)) {
-        const single_operations each = single_operations_of(&s);
-        KN_TRY(try_unfused(&s, &each, s.best->ns));
-    }
+    if (!is_forced(problem) && !is_large(problem->graph))
+        KN_TRY(try_unfused(&s, least_unfused(&s), s.best->ns));
     describe(&s, first, partition);
     return KN_OK;
 }
@@ -544,24 +565,25 @@ static kn_status plan_parted(planning *g)
 }
 
 /* Unfused instead, if that is better. */
-static kn_status plan_unfused(planning *g, const single_operations *each)
+static kn_status plan_unfused(planning *g, double least)
 {
     kn_problem pr = *g->s.problem;
+    if (least >= g->plan->ns)
+        return KN_OK;
     kn_trials_begin(&g->s.trials, g->s.a);
-    KN_TRY(try_unfused(&g->s, each, g->plan->ns));
+    KN_TRY(try_unfused(&g->s, least, g->plan->ns));
     pr.fusion = false;
     return g->s.unfused ? kn_plan_with(g->s.a, &pr, g->s.unfused, g->base, &g->plan) : KN_OK;
 }
 
 /* One kernel an operation on the axes as they are written instead, where reshapes have other axes in common. */
-static kn_status plan_as_written(planning *g, const kn_problem *written,
-                                 const single_operations *each)
+static kn_status plan_as_written(planning *g, const kn_problem *written, double least)
 {
     search *s = &g->s;
     kn_problem pr = *written;
     kn_plan *plan;
     pr.fusion = false;
-    if (s->bonds.len || each->least >= g->plan->ns)
+    if (s->bonds.len || least >= g->plan->ns)
         return KN_OK;
     KN_TRY(kn_problem_refine(s->a, &pr));
     if (graph_hash(s->a, pr.graph) == graph_hash(s->a, s->problem->graph))
@@ -608,10 +630,10 @@ kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_pro
         KN_TRY(find_partition(a, problem, refined, &g.partition));
     KN_TRY(plan_parted(&g));
     if (!is_forced(&own)) {
-        const single_operations each = single_operations_of(&g.s);
+        const double least = least_unfused(&g.s);
         if (g.partition.fusion)
-            KN_TRY(plan_unfused(&g, &each));
-        KN_TRY(plan_as_written(&g, problem, &each));
+            KN_TRY(plan_unfused(&g, least));
+        KN_TRY(plan_as_written(&g, problem, least));
     }
     if (refined->force.undone)
         KN_TRY(plan_undone(&g, refined));

@@ -44,6 +44,8 @@ typedef struct kn_bounding kn_bounding;
 kn_bounding *kn_bounding_of(kn_arena *a, const kn_graph *g, const int64_t *sizes,
                             const kn_target *target);
 double kn_partition_bound(const kn_bounding *bounds, const int *part_of);
+/* The same where each part is a kernel of its own, and nothing is computed again. */
+double kn_separate_bound(const kn_bounding *bounds, const int *part_of);
 
 /* canonical.c: the problem that stands for its class; it is its own if its sizes or layouts allow no other. */
 void kn_problem_canonical(kn_arena *a, const kn_problem *own, kn_problem *canonical);

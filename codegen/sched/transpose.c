@@ -235,12 +235,17 @@ void kn_schedule_transposes(const kn_site *at, kn_phase *ph)
         ph->nest.groups == 0 || ph->nest.members == 0 || force == KN_DIVIDE_WHOLE ||
         kn_is_invariant(ph))
         return;
+    const kn_arena_mark here = kn_arena_here(at->arena);
     kn_phase tiled = kn_phase_copy(at->arena, ph);
-    if (!make_columns(at, &tiled))
-        return;
-    transpose_accesses(at, &tiled);
-    if (tiled.nest.reds.len == 0)
-        divide_into_tiles(&tiled, ph->how.walk == KN_WALK_ROWS);
-    if (force == KN_DIVIDE_TILES || traffic(&tiled, at->bufs) < traffic(ph, at->bufs))
+    bool better = make_columns(at, &tiled);
+    if (better) {
+        transpose_accesses(at, &tiled);
+        if (tiled.nest.reds.len == 0)
+            divide_into_tiles(&tiled, ph->how.walk == KN_WALK_ROWS);
+        better = force == KN_DIVIDE_TILES || traffic(&tiled, at->bufs) < traffic(ph, at->bufs);
+    }
+    if (better)
         *ph = tiled;
+    else
+        kn_arena_back(at->arena, here);
 }

@@ -307,12 +307,15 @@ static kn_node *taken(refiner *r, kn_graph *to, const kn_node *old, kn_node *x, 
     return view(to, KN_OP_RESHAPE, x, shape, rank, old->loc);
 }
 
+static bool is_checked_count(const kn_node *take, const kn_node *x)
+{
+    return take->u.gather.checked && kn_view_root(x)->op == KN_OP_IOTA;
+}
+
 /* Where indices are checked they are places in memory: of a count, which is in none, there is an array. */
 static kn_node *checkable(kn_graph *to, const kn_node *take, kn_node *x)
 {
-    bool count = kn_view_root(x)->op == KN_OP_IOTA;
-    return take->u.gather.checked && count ? kn_build_in_memory(to, kn_copy_of(to, x), take->loc)
-                                           : x;
+    return is_checked_count(take, x) ? kn_build_in_memory(to, kn_copy_of(to, x), take->loc) : x;
 }
 
 /* A new node like `old` on refined axes `shape`, its operands given axes of size 1 where they lack some. */
@@ -390,17 +393,26 @@ static kn_node *permute(refiner *r, kn_graph *to, const kn_node *old, kn_node *x
     return kn_node_copy(to, &n, &x);
 }
 
+static kn_node *below_reshapes(kn_node *x)
+{
+    while (x->op == KN_OP_RESHAPE)
+        x = x->in[0];
+    return x;
+}
+
 /* What a view that moves elements reads must lie in memory: a value, or an input or a count, whose strides the
  * planner knows. */
+static bool is_in_memory(kn_node *x)
+{
+    kn_op leaf = kn_view_root(x)->op;
+    return kn_is_value(below_reshapes(x)) || leaf == KN_OP_INPUT || leaf == KN_OP_IOTA;
+}
+
 static kn_node *in_memory(kn_graph *to, kn_node *x)
 {
-    kn_node *root = x;
-    while (root->op == KN_OP_RESHAPE)
-        root = root->in[0];
-    kn_op leaf = kn_view_root(x)->op;
-    if (kn_is_value(root) || leaf == KN_OP_INPUT || leaf == KN_OP_IOTA)
-        return x;
-    return view(to, KN_OP_RESHAPE, kn_copy_of(to, root), x->shape, x->rank, x->loc);
+    return is_in_memory(x) ? x
+                           : view(to, KN_OP_RESHAPE, kn_copy_of(to, below_reshapes(x)), x->shape,
+                                  x->rank, x->loc);
 }
 
 static kn_node *rewrite(void *ctx, kn_graph *to, const kn_node *old, kn_node *const *in)
@@ -442,8 +454,59 @@ static void start(refiner *r, nodes *regroupings)
     }
 }
 
+/* Arguments as they are, results by what computes them. */
+static kn_graph *finish(kn_graph *g)
+{
+    for (int i = 0; i < g->inputs.len; i++)
+        g->inputs.data[i].node = below_reshapes(g->inputs.data[i].node);
+    for (int i = 0; i < g->outputs.len; i++)
+        g->outputs.data[i].node = below_reshapes(g->outputs.data[i].node);
+    kn_find_uses(g);
+    return g;
+}
+
+static bool reduces_nothing(const kn_graph *g, const kn_node *n)
+{
+    for (int j = 0; kn_ops[n->op].cls == KN_REDUCE && j < n->in[0]->rank; j++)
+        if (n->u.reduce.axes >> j & 1 && kn_dim_is_one(g->syms, n->in[0]->shape[j]))
+            return true;
+    return false;
+}
+
+/* Would rewrite() make the same node again, of operands that are the same? */
+static bool stays_same(const kn_graph *g, const kn_node *n)
+{
+    switch (n->op) {
+    case KN_OP_INDEX: return is_in_memory(n->in[0]);
+    case KN_OP_TAKE: return !is_checked_count(n, n->in[0]);
+    case KN_OP_RESHAPE: return n->in[0]->op != KN_OP_RESHAPE && !kn_regroups(g, n);
+    default: return !reduces_nothing(g, n);
+    }
+}
+
+/* Then another size needs no other graph. */
+static bool is_refined(kn_arena *a, const kn_graph *g)
+{
+    const bool *needed = kn_needed_nodes(g, a);
+    bool same = true;
+    for (int i = 0; i < g->nodes.len && same; i++)
+        same = needed[i] && stays_same(g, g->nodes.data[i]);
+    return same;
+}
+
+/* A graph of the same nodes, with inputs and outputs of its own. */
+static kn_graph *share_nodes(kn_arena *a, const kn_graph *g)
+{
+    kn_graph *to = kn_alloc_copy(a, g, sizeof *g);
+    kn_copy_vec(a, &to->inputs, &g->inputs);
+    kn_copy_vec(a, &to->outputs, &g->outputs);
+    return to;
+}
+
 kn_graph *kn_refine(kn_arena *a, kn_graph *g, bool fuse, const int64_t **sizes)
 {
+    if (is_refined(a, g))
+        return finish(share_nodes(a, g));
     refiner r = {.g = g};
     nodes regroupings = {0};
     int n = g->nodes.len;
@@ -460,14 +523,6 @@ kn_graph *kn_refine(kn_arena *a, kn_graph *g, bool fuse, const int64_t **sizes)
     kn_graph *to = kn_graph_rewrite(a, r.g, rewrite, &r);
     if (!to)
         return NULL;
-    for (int i = 0; i < to->inputs.len;
-         i++) /* arguments as they are, results by what computes them */
-        while (to->inputs.data[i].node->op == KN_OP_RESHAPE)
-            to->inputs.data[i].node = to->inputs.data[i].node->in[0];
-    for (int i = 0; i < to->outputs.len; i++)
-        while (to->outputs.data[i].node->op == KN_OP_RESHAPE)
-            to->outputs.data[i].node = to->outputs.data[i].node->in[0];
     *sizes = r.sizes.data;
-    kn_find_uses(to);
-    return to;
+    return finish(to);
 }

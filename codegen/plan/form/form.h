@@ -16,8 +16,10 @@ void kn_instead_of_result(kn_planner *p, kn_phase *phase, int red, kn_remake_fn 
 void kn_wrap_indices(kn_planner *p, kn_phase *phase);
 /* moments.c: sum((x - mean)**2) of a raw phase without cancellation: in the sweep of sum(x), or in
  * the next. False if it has none. */
+bool kn_has_moments(const kn_planner *p, const kn_phase *phase);
 bool kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
 /* online.c: max(x) and sum(exp(x - max)) of a raw phase in one sweep. False if it has none. */
+bool kn_has_online(const kn_phase *phase);
 bool kn_use_online(kn_planner *p, kn_phase *phase);
 /* narrow.c: argmin and argmax in 32 bits, on GPUs. */
 void kn_narrow_indices(kn_planner *p, kn_phase *phase);

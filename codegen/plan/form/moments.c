@@ -94,6 +94,14 @@ static void correct(kn_planner *p, kn_phase *ph, int q, int d)
     kn_instead_of_result(p, ph, q, corrected, &by);
 }
 
+bool kn_has_moments(const kn_planner *p, const kn_phase *ph)
+{
+    bool has = false;
+    for (int r = 0, d; r < ph->nest.reds.len && !has; r++)
+        has = is_centred_squares(p, ph, &ph->nest.reds.data[r], &d);
+    return has;
+}
+
 bool kn_use_moments(kn_planner *p, kn_phase *ph, bool one_sweep)
 {
     bool any = false;

@@ -22,6 +22,14 @@ static int unless_infinite(kn_planner *p, kn_phase *ph, int s, const int *to, vo
     return kn_add_value(p, ph, kn_elem(KN_OP_WHERE, t, to[of->finite], s, e));
 }
 
+bool kn_has_online(const kn_phase *ph)
+{
+    bool has = false;
+    for (int r = 0; r < ph->nest.reds.len && !has; r++)
+        has = kn_find_subtracted_max(ph, r).red >= 0;
+    return has;
+}
+
 bool kn_use_online(kn_planner *p, kn_phase *ph)
 {
     bool any = false;

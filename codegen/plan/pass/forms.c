@@ -16,9 +16,10 @@ void kn_pass_wraps(kn_planner *p)
  * docs/lab/one-sweep-variance.md). */
 static void use_moments(kn_planner *p, int i)
 {
-    kn_phase one = kn_phase_copy(p->arena, &p->phases.data[i]);
-    if (!kn_use_moments(p, &one, true))
+    if (!kn_has_moments(p, &p->phases.data[i]))
         return;
+    kn_phase one = kn_phase_copy(p->arena, &p->phases.data[i]);
+    kn_use_moments(p, &one, true);
     kn_count_sweeps(p->arena, &one);
     kn_keep keep = kn_preview_keep(p, i).keep;
     if (keep == KN_KEEP_NONE || (keep == KN_KEEP_SHARED && one.nest.nsweeps == 1))
@@ -48,11 +49,10 @@ static bool is_quicker_online(kn_planner *p, const kn_phase *online, const kn_ph
  * docs/lab/rows-larger-than-a-cluster.md). */
 static void use_where_cheaper(kn_planner *p, int i)
 {
-    if (p->problem->target->sm == 0)
+    if (p->problem->target->sm == 0 || !kn_has_online(&p->phases.data[i]))
         return;
     kn_phase online = kn_phase_copy(p->arena, &p->phases.data[i]);
-    if (!kn_use_online(p, &online))
-        return;
+    kn_use_online(p, &online);
     kn_count_sweeps(p->arena, &online);
     kn_keeping kept = kn_preview_keep(p, i);
     const bool pays = kept.keep == KN_KEEP_NONE ? true
