@@ -19,10 +19,12 @@ int64_t kn_exchange_words(const kn_buf *b)
 
 bool kn_begins_round(const kn_kernel *k, int p)
 {
-    int before = k->round;
-    for (int i = 0; i < p; i++)
-        before = k->phases.data[i].local ? before : k->phases.data[i].round;
-    return k->ranks && !k->phases.data[p].local && k->phases.data[p].round > before;
+    int i = p - 1;
+    if (!k->ranks || k->phases.data[p].local)
+        return false;
+    while (i >= 0 && k->phases.data[i].local)
+        i--;
+    return k->phases.data[p].round > (i < 0 ? k->round : k->phases.data[i].round);
 }
 
 bool kn_is_exchanged_before(const kn_kernel *k, int p, int buf)

@@ -598,14 +598,16 @@ static double waits_beside(const model *m, int p, run *r, double waits)
     const double before = most(r->longest, r->sum);
     const bool parted = kn_runs_beside(m->k, p);
     kn_deal_to(&r->dealing, p);
+    const double part = parted ? least(1, (double)r->dealing.blocks / m->grid) : 1;
     if (!m->k->phases.data[p].how.beside) {
-        r->longest = r->sum = waits;
+        r->longest = waits;
+        r->sum = waits * part;
         return waits + (parted ? PART_NS : 0);
     }
     if (!parted)
         return waits;
     r->longest = most(r->longest, waits);
-    r->sum += waits * least(1, (double)r->dealing.blocks / m->grid);
+    r->sum += waits * part;
     return most(r->longest, r->sum) - before + PART_NS;
 }
 

@@ -65,6 +65,23 @@ static const kn_machine *machine(const char *arch)
     return kn_machine_of(&target);
 }
 
+/* Which of two loop nests side by side comes first in the text makes no difference. */
+static void test_side_by_side(void **state)
+{
+    (void)state;
+    const int64_t shape[] = {2006, 4};
+    double few_first = predicted("    few = min(x[:8, :3], axis=1)\n"
+                                 "    all = exp(x)\n"
+                                 "    return few, all\n",
+                                 "N,M", shape, NULL, "sm_90", NULL);
+    double all_first = predicted("    all = exp(x)\n"
+                                 "    few = min(x[:8, :3], axis=1)\n"
+                                 "    return few, all\n",
+                                 "N,M", shape, NULL, "sm_90", NULL);
+    assert_true(few_first < 2 * machine("sm_90")->launch / 1e3); /* one launch */
+    assert_true(fabs(few_first - all_first) < 0.01);
+}
+
 /* Nothing to do is a launch; much to do is its bytes at the memory's rate. */
 static void test_limits(void **state)
 {
@@ -215,8 +232,9 @@ static void test_chosen(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {test(test_limits), test(test_grows),  test(test_parts),
-                                       test(test_bounds), test(test_starts), test(test_streams),
-                                       test(test_order),  test(test_chosen)};
+    const struct CMUnitTest tests[] = {
+        test(test_limits),  test(test_side_by_side), test(test_grows),
+        test(test_parts),   test(test_bounds),       test(test_starts),
+        test(test_streams), test(test_order),        test(test_chosen)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
