@@ -294,7 +294,8 @@ static double waits(const model *m, const kn_phase *ph, int sweep, const bool *d
     if (!bytes)
         return 0;
     double n = steps(m->k, ph);
-    double in_flight = ph->how.steps && !ph->how.mixed ? n : kn_steps_at_once(bytes);
+    /* steps in registers are loaded together: all of a group's */
+    double in_flight = ph->how.steps ? n / rounds(m->k, ph) : kn_steps_at_once(bytes);
     return ph->how.async ? 1 : ceil(n / in_flight);
 }
 
