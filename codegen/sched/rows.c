@@ -122,10 +122,10 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
                     : KN_KEEP_STEPS;
     int most = most_steps(ph, words, KN_KEEP_STEPS),
         wide = most_steps(ph, kn_step_words(ph, 4), quick);
-    if (kn_step_words(ph, 4) > words && crowded(ph, target) && reduces_twice(ph) &&
-        wastes_steps(steps(ph), wide, most))
+    if (!wide || (kn_step_words(ph, 4) > words && crowded(ph, target) && reduces_twice(ph) &&
+                  wastes_steps(steps(ph), wide, most)))
         return most;
-    return wide && lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
+    return lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
 }
 
 /* Are groups so few and so short that each may have a lane of a warp for every step? Then all loads are in flight at

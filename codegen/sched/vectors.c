@@ -173,8 +173,9 @@ int kn_widest_element(const kn_phase *ph, const kn_buf *bufs)
 
 /* Bytes of the widest elements that each group of a mixed phase has. What is the same for all groups is loaded once a part,
  * by several accesses if need be; vectors are narrower where registers do not hold so much. */
-static int widest_of_mixed(const kn_phase *ph, const kn_buf *bufs, int va)
+static int widest_of_mixed(kn_phase *ph, const kn_buf *bufs, int va)
 {
+    enum { VECTOR_BYTES = 16 };
     int widest = 1;
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
@@ -183,9 +184,13 @@ static int widest_of_mixed(const kn_phase *ph, const kn_buf *bufs, int va)
                               : 0;
         widest = bytes > widest ? bytes : widest;
     }
-    kn_phase with = *ph;
-    with.how.vec = widest < 2 ? 8 : 16 / widest;
-    return kn_step_words(&with, 0) <= KN_MIXED_WORDS ? widest : kn_widest_element(ph, bufs);
+    for (; widest < VECTOR_BYTES; widest *= 2) {
+        ph->how.vec = widest < 2 ? 8 : VECTOR_BYTES / widest;
+        set_all_kinds(ph);
+        if (kn_step_words(ph, 0) <= KN_MIXED_WORDS)
+            break;
+    }
+    return widest;
 }
 
 /* Would functions of several elements at a time spill registers (measured: docs/lab/f64-registers.md)? */
