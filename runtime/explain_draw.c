@@ -138,9 +138,14 @@ static const char *class_of(const kn_flow_array *a)
     return a->kind == KN_BUF_INPUT ? "in" : a->kind == KN_BUF_OUTPUT ? "out" : "temp";
 }
 
-/* Its name, and below it its bytes. */
-static void put_name(const layout *l, const kn_flow_array *a, double x, double y)
+/* Its name, and below it its bytes: where it begins, or ends. */
+static void put_name(const layout *l, const kn_flow_array *a)
 {
+    const double half = thickness(l, a) / 2;
+    const double x = lane_x(a) + (a->kind == KN_BUF_TEMP ? half + 4 : -half);
+    const double y = a->kind == KN_BUF_INPUT    ? TOP - 29
+                     : a->kind == KN_BUF_OUTPUT ? l->row[l->flow->rows.len] + 28
+                                                : bar_begin(l, a) + 4;
     kn_text *t = l->page->s->t;
     kn_text bytes = kn_text_new(t->arena);
     kn_explain_put_bytes(&bytes, a->bytes);
@@ -163,12 +168,6 @@ static void put_bar(const layout *l, const kn_flow_array *a)
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\" "
             "class=\"bar %s\"/>\n",
             x - w / 2, y, w, fmax(end - y, 2), fmin(w / 2, 3), class_of(a));
-    if (a->kind == KN_BUF_INPUT)
-        put_name(l, a, x - w / 2, TOP - 29);
-    else if (a->kind == KN_BUF_OUTPUT)
-        put_name(l, a, x - w / 2, l->row[l->flow->rows.len] + 28);
-    else
-        put_name(l, a, x + w / 2 + 4, y + 4);
     kn_put(t, "</g>\n");
 }
 
@@ -201,6 +200,8 @@ static void put_arrays(const layout *l)
             for (int how = KN_FLOW_READS; how <= KN_FLOW_WRITES; how++)
                 if (f->arrays.data[i].touched[row] & how)
                     put_touch(l, &f->arrays.data[i], row, how);
+    for (int i = 0; i < f->arrays.len; i++) /* over arrows that pass by */
+        put_name(l, &f->arrays.data[i]);
 }
 
 /* ---- cards ---- */
