@@ -32,7 +32,7 @@ def main():
     header = Path("frontend/kiln.h").read_text()
     wrong += [f"{call}() is no call" for call in sorted(set(re.findall(r"\b(kiln_\w+)\(", text))) if f"{call}(" not in header and f"KILN_INIT({call.removesuffix('_init')})" not in header]
     commands = subprocess.run([kiln, "--help"], capture_output=True, text=True).stdout
-    for command, rest in re.findall(r"\bkiln (run|eval|bench|explain|kernel|cache|doctor)\b(.*)", html.unescape(text)):
+    for command, rest in re.findall(r"\bkiln (run|eval|bench|explain|emit|kernel|cache|doctor)\b(.*)", html.unescape(text)):
         said = subprocess.run([kiln, "help", command], capture_output=True, text=True).stdout
         wrong += [f"kiln {command} has no {o}" for o in re.findall(r"--[a-z]+", rest) if o not in said]
         wrong += [] if f"kiln {command}" in commands else [f"there is no kiln {command}"]
