@@ -17,6 +17,22 @@ cmake --build "$scratch/app" >"$scratch/build.log" || { cat "$scratch/build.log"
 "$scratch/app/app_shared"
 "$scratch/app/app_static"
 
+echo "== one library, by BUILD_SHARED_LIBS"
+for shared in OFF ON; do
+    one=$scratch/one.$shared
+    cmake -S ../.. -B "$one/build" -G Ninja -DKILN_DEVELOPER=OFF -DBUILD_SHARED_LIBS=$shared -DCMAKE_BUILD_TYPE=Release >"$one.log"
+    cp -a "$build"/{kiln,libkiln.*} "$one/build" # as built already
+    [[ ! -d $build/reference ]] || cp -a "$build/reference" "$one/build"
+    cmake --install "$one/build" --prefix "$one/prefix" >>"$one.log"
+    other=$([[ $shared == ON ]] && echo libkiln.a || echo libkiln.so)
+    [[ -z $(find "$one/prefix" -name "$other") ]] || { echo "BUILD_SHARED_LIBS=$shared installs $other"; exit 1; }
+    cmake -S ../../packaging/conan/test_package -B "$one/app" -G Ninja -DCMAKE_PREFIX_PATH="$one/prefix" >>"$one.log"
+    cmake --build "$one/app" >>"$one.log" || { cat "$one.log"; exit 1; }
+    "$one/app/app"
+    read -ra flags < <(PKG_CONFIG_PATH=$(dirname "$(find "$one/prefix" -name kiln.pc)") pkg-config --cflags --libs kiln)
+    gcc -std=c11 app.c -o "$one/app_pc" "${flags[@]}"
+done
+
 echo "== pkg-config"
 pc=$(dirname "$(find "$prefix" -name kiln.pc)")
 lib=$(dirname "$(find "$prefix" -name libkiln.so)")

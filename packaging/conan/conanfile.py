@@ -53,8 +53,9 @@ class Kiln(ConanFile):
         CMake(self).install()
 
     def package_info(self):
-        self.cpp_info.set_property("cmake_file_name", "kiln")
-        self.cpp_info.set_property("cmake_target_name", "kiln::kiln")
+        # kiln's own configuration for CMake, which has kiln_add_program() too
+        self.cpp_info.set_property("cmake_find_mode", "none")
+        self.cpp_info.builddirs = [os.path.join("lib", "cmake", "kiln")]
         self.cpp_info.set_property("pkg_config_name", "kiln")
         self.cpp_info.libs = ["kiln"]
         self.cpp_info.requires = ["xxhash::xxhash", "uthash::uthash", "boost::context"]

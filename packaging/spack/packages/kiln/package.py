@@ -16,8 +16,9 @@ class Kiln(CMakePackage):
     depends_on("c", type="build")
     depends_on("cmake@3.25:", type="build")
     depends_on("ninja", type="build")
+    depends_on("python@3.9:", type="build")  # writes the man pages
     depends_on("uthash", type="build")
-    depends_on("boost+context", type="build")
+    depends_on("boost+context")
     depends_on("xxhash")
 
     generator("ninja")
