@@ -3,13 +3,14 @@
 #include <string.h>
 
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/device/shared.h"
 
 /* The driver hands whole allocations to other processes, which are of such sizes. */
 enum { GRAIN = 2 << 20 };
 
 /* In this process it belongs to all that reach it: the last frees it, in the context that it was made in. */
 struct kn_mail_box {
-    int users; /* atomic */
+    kn_shared shared; /* first */
     const kn_driver *driver;
     kn_cu_context context;
     int device;
@@ -18,21 +19,28 @@ struct kn_mail_box {
     bool opened; /* another process's */
 };
 
+/* It keeps the context; NULL: the error is the thread's last. */
 static kn_mail_box *new_box(const kn_cuda *d)
 {
     kn_mail_box *box = kn_malloc_allocator.alloc(NULL, sizeof *box);
-    if (box)
-        *box = (kn_mail_box){
-            .users = 1, .driver = d->driver, .context = d->context, .device = d->device};
-    else
+    if (!box) {
         kn_fail(KN_MEMORY, "out of memory: %zu bytes", sizeof *box);
-    return box;
+        return NULL;
+    }
+    *box = (kn_mail_box){.driver = d->driver, .context = d->context, .device = d->device};
+    kn_cu_context retained;
+    if (KN_CU(d->driver, cuDevicePrimaryCtxRetain, &retained, d->device) == KN_OK) {
+        kn_shared_begin(&box->shared);
+        return box;
+    }
+    kn_malloc_allocator.release(NULL, box);
+    return NULL;
 }
 
 static void release(kn_mail_box *box)
 {
     kn_cu_context popped;
-    if (__atomic_sub_fetch(&box->users, 1, __ATOMIC_ACQ_REL))
+    if (!kn_shared_leave(&box->shared))
         return;
     const kn_driver *drv = box->driver;
     if (drv->cuCtxPushCurrent_v2(box->context) == KN_CU_SUCCESS) {
@@ -69,17 +77,11 @@ static kn_status alloc_on_host(const kn_cuda *d, size_t bytes, kn_mail_box *box,
 static kn_status mail_open(kn_device *dev, size_t bytes, bool on_host, kn_mail *mail)
 {
     const kn_cuda *d = kn_cuda_of(dev);
-    kn_cu_context retained;
     kn_cu_ptr at = 0;
     kn_mail_box *box = new_box(d);
     if (!box)
-        return KN_MEMORY;
-    kn_status status = KN_CU(d->driver, cuDevicePrimaryCtxRetain, &retained, d->device);
-    if (status != KN_OK) {
-        kn_malloc_allocator.release(NULL, box);
-        return status;
-    }
-    status = kn_cuda_enter(d);
+        return kn_last_status();
+    kn_status status = kn_cuda_enter(d);
     if (status == KN_OK) {
         status = on_host ? alloc_on_host(d, bytes, box, &at) : alloc_on_gpu(d, bytes, box);
         kn_cuda_leave(d);
@@ -99,7 +101,7 @@ static kn_status mail_address(kn_device *dev, const kn_mail *mail, kn_mail_addre
     if (!d->driver->cuDeviceGetUuid)
         return kn_fail(KN_DEVICE, "the driver does not tell which GPU is which");
     KN_TRY(KN_CU(d->driver, cuDeviceGetUuid, address->device, d->device));
-    address->box = mail->box;
+    address->number = mail->box->shared.number;
     if (!d->driver->cuIpcGetMemHandle || !mail->box->memory)
         return KN_OK;
     KN_TRY(kn_cuda_enter(d));
@@ -130,7 +132,6 @@ static kn_status reach_other_process(const kn_cuda *d, const kn_mail_address *ad
 {
     static const char none[sizeof address->handle];
     kn_cu_ipc_handle handle;
-    kn_cu_context retained;
     if (memcmp(none, address->handle, sizeof none) == 0 || !d->driver->cuIpcOpenMemHandle_v2 ||
         !d->driver->cuIpcCloseMemHandle)
         return kn_fail(KN_DEVICE, "the driver shares no memory with other processes");
@@ -139,24 +140,24 @@ static kn_status reach_other_process(const kn_cuda *d, const kn_mail_address *ad
         KN_OK)
         return kn_fail_prefix(KN_DEVICE, "the memory of another process: ");
     box->opened = true;
-    return KN_CU(d->driver, cuDevicePrimaryCtxRetain, &retained, d->device);
+    return KN_OK;
 }
 
 static kn_status mail_reach(kn_device *dev, const kn_mail_address *address, bool here,
                             kn_mail *mail)
 {
     const kn_cuda *d = kn_cuda_of(dev);
-    kn_mail_box *box = here ? address->box : new_box(d);
+    kn_mail_box *box = here ? (kn_mail_box *)(void *)kn_shared_find(address->number) : new_box(d);
     if (!box)
-        return KN_MEMORY;
-    KN_TRY(kn_cuda_enter(d));
-    kn_status status = here ? reach_here(d, box) : reach_other_process(d, address, box);
-    kn_cuda_leave(d);
-    if (status == KN_OK && here)
-        __atomic_add_fetch(&box->users, 1, __ATOMIC_RELAXED);
-    else if (status != KN_OK && !here)
-        kn_malloc_allocator.release(NULL, box);
-    if (status == KN_OK)
+        return here ? kn_fail(KN_RUN, "its communicator is closed") : kn_last_status();
+    kn_status status = kn_cuda_enter(d);
+    if (status == KN_OK) {
+        status = here ? reach_here(d, box) : reach_other_process(d, address, box);
+        kn_cuda_leave(d);
+    }
+    if (status != KN_OK)
+        release(box);
+    else
         *mail = (kn_mail){(void *)(uintptr_t)box->memory, NULL, box};
     return status;
 }

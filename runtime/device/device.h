@@ -67,9 +67,9 @@ typedef struct kn_mail {
 
 /* Where it is, for other ranks. */
 typedef struct kn_mail_address {
-    char device[16];  /* the same for ranks that share one */
-    char handle[64];  /* for other processes */
-    kn_mail_box *box; /* for this one */
+    char device[16]; /* the same for ranks that share one */
+    char handle[64]; /* for other processes */
+    uint64_t number; /* for this one: runtime/device/shared.h */
 } kn_mail_address;
 
 typedef struct kn_mail_ops {
@@ -77,7 +77,7 @@ typedef struct kn_mail_ops {
     kn_status (*open)(kn_device *dev, size_t bytes, bool on_host, kn_mail *mail);
     /* DEVICE, saying why: other processes cannot reach it. */
     kn_status (*address)(kn_device *dev, const kn_mail *mail, kn_mail_address *address);
-    /* That of another rank; here: of this process. DEVICE, saying why: this device's kernels cannot use it. */
+    /* That of another rank; here: of this process. DEVICE, saying why: this device's kernels cannot use it. RUN: it is closed. */
     kn_status (*reach)(kn_device *dev, const kn_mail_address *address, bool here, kn_mail *mail);
     void (*close)(kn_device *dev, kn_mail *mail);
 } kn_mail_ops;

@@ -2,17 +2,18 @@
 #include <string.h>
 
 #include "base/aligned.h"
+#include "runtime/device/shared.h"
 #include "runtime/emu/emu.h"
 
 struct kn_mail_box {
-    int users; /* atomic */
+    kn_shared shared; /* first */
     size_t bytes;
     void *memory;
 };
 
 static void release(kn_mail_box *box)
 {
-    if (__atomic_sub_fetch(&box->users, 1, __ATOMIC_ACQ_REL))
+    if (!kn_shared_leave(&box->shared))
         return;
     kn_aligned_free(&kn_malloc_allocator, box->memory);
     kn_malloc_allocator.release(NULL, box);
@@ -39,14 +40,15 @@ static kn_status mail_open(kn_device *dev, size_t bytes, bool on_host, kn_mail *
         return kn_fail(KN_MEMORY, "out of memory: mail of %zu bytes", bytes);
     }
     memset(memory, 0, bytes);
-    *box = (kn_mail_box){1, bytes, memory};
+    *box = (kn_mail_box){.bytes = bytes, .memory = memory};
+    kn_shared_begin(&box->shared);
     return enter(dev, box, mail);
 }
 
 static kn_status mail_address(kn_device *dev, const kn_mail *mail, kn_mail_address *address)
 {
     memcpy(address->device, &dev, sizeof dev);
-    address->box = mail->box;
+    address->number = mail->box->shared.number;
     return KN_OK;
 }
 
@@ -55,8 +57,8 @@ static kn_status mail_reach(kn_device *dev, const kn_mail_address *address, bool
 {
     if (!here)
         return kn_fail(KN_DEVICE, "emulated devices of several processes share no memory");
-    __atomic_add_fetch(&address->box->users, 1, __ATOMIC_RELAXED);
-    return enter(dev, address->box, mail);
+    kn_mail_box *box = (kn_mail_box *)(void *)kn_shared_find(address->number);
+    return box ? enter(dev, box, mail) : kn_fail(KN_RUN, "its communicator is closed");
 }
 
 static void mail_close(kn_device *dev, kn_mail *mail)

@@ -121,6 +121,32 @@ static void test_careless(void **state)
     run_ranks(&other, 2);
 }
 
+/* Mail outlives whoever made it as long as another reaches it, and is not found when all have closed it. */
+static void test_closing(void **state)
+{
+    (void)state;
+    kiln_ctx *a = open_device("emu"), *b = open_device("emu");
+    kn_device *one = a->core->dev, *other = b->core->dev;
+    const kn_mail_ops *ops = one->ops->mail;
+    kn_mail own = {0}, reached = {0}, late = {0};
+    kn_mail_address address = {0};
+    assert_int_equal(ops->open(one, 64, false, &own), KN_OK);
+    assert_int_equal(ops->address(one, &own, &address), KN_OK);
+    assert_int_equal(ops->reach(other, &address, true, &reached), KN_OK);
+    memset(own.host, 7, 64);
+    ops->close(one, &own);
+    assert_int_equal(((const char *)reached.host)[63], 7);
+    assert_int_equal(ops->reach(one, &address, true, &own), KN_OK);
+    ops->close(other, &reached);
+    ops->close(one, &own);
+    assert_int_equal(ops->reach(other, &address, true, &late), KN_RUN);
+    assert_non_null(strstr(kn_last_error(), "closed"));
+    assert_null(late.box);
+    ops->close(other, &late);
+    kiln_ctx_destroy(a);
+    kiln_ctx_destroy(b);
+}
+
 static int has_compiler(void **state)
 {
     kiln_ctx *ctx;
@@ -140,7 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exchange), cmocka_unit_test(test_orders),
         cmocka_unit_test(test_gather),   cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_careless),
+        cmocka_unit_test(test_careless), cmocka_unit_test(test_closing),
     };
     return cmocka_run_group_tests(tests, has_compiler, NULL);
 }
