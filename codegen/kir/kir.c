@@ -149,11 +149,37 @@ kn_dealing kn_deal(const kn_kernel *k)
     return (kn_dealing){.k = k, .pieces = by_pieces ? kn_grid_phase_share : kn_grid_phase_blocks};
 }
 
+/* Steps of the blocks that share one group's members cyclically; 0 of other phases. */
+static int64_t cyclic_steps(const kn_phase *p)
+{
+    return kn_is_cyclic(p) && kn_by_block(p) && p->nest.groups == 1
+               ? kn_ceil_div(p->nest.members, kn_phase_step(p))
+               : 0;
+}
+
+/* The same of all phases between the barriers around phase p that have the grid to themselves: the first blocks may
+ * have a step more. */
+static int64_t steps_of_whole_grid(const kn_kernel *k, int p)
+{
+    const kn_phase *all = k->phases.data;
+    int64_t steps = 0;
+    while (p > 0 && !all[p].barrier)
+        p--;
+    do
+        steps += all[p].local || kn_runs_beside(k, p) ? 0 : cyclic_steps(&all[p]);
+    while (++p < k->phases.len && !all[p].barrier);
+    return steps;
+}
+
 void kn_deal_to(kn_dealing *d, int p)
 {
     const kn_phase *ph = &d->k->phases.data[p];
-    d->first = ph->how.beside ? at_most(d->first + d->blocks) : 0;
+    if (!ph->how.beside)
+        d->next = kn_runs_beside(d->k, p) ? steps_of_whole_grid(d->k, p) : 0;
+    d->first = at_most(d->next);
     d->blocks = at_most(d->pieces(ph, d->k->threads));
+    const int64_t steps = at_most(cyclic_steps(ph));
+    d->next = d->first + (steps > d->blocks ? steps : d->blocks);
 }
 
 double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, int value)

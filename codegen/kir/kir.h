@@ -87,12 +87,13 @@ bool kn_is_shared_local(const kn_kernel *k, int p);
 bool kn_runs_beside(const kn_kernel *k, int p);
 
 /* Of phases side by side the pieces of work are dealt to the blocks in turn, each phase going on where the one before
- * it ended. `first`: the pieces in front of a phase; `blocks`: how many blocks have a piece of it, if the grid has as
- * many. */
+ * it ended, and the first where those end that have the whole grid between the same barriers. `first`: the pieces in
+ * front of a phase; `blocks`: how many blocks have a piece of it, if the grid has as many; `next`: the pieces in front
+ * of the next phase. */
 typedef struct kn_dealing {
     const kn_kernel *k;
     int64_t (*pieces)(const kn_phase *, int);
-    int64_t first, blocks;
+    int64_t first, blocks, next;
 } kn_dealing;
 kn_dealing kn_deal(const kn_kernel *k);
 /* To phase p, which is not local, after all of these that come before it. */

@@ -62,14 +62,16 @@ static void forget_batch(kn_cuda_writer *w)
     w->batched = false;
 }
 
-/* Where the steps of a batch are contiguous: where a thread's first batch begins. If not all blocks have a whole batch, single steps are cyclic as
- * elsewhere. */
-static const char *first_of_contiguous_batch(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
+/* Opens the loop over a thread's batches of contiguous steps. In the last round, in which not all blocks have a whole
+ * batch, single steps are cyclic as elsewhere, so that no block has more than one step more than another. */
+static void open_contiguous_batches(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
-    kn_cuda_line(w, "const kn_count batch_stride = %d * stride <= members ? block_step : stride;",
-                 steps);
-    return kn_cuda_printed(w, "%s + (batch_stride < stride && begin < members ? %d * begin : 0)",
-                           by->first, steps - 1);
+    kn_cuda_open(w, "for (kn_count round = 0; %s + round < %s; round += %d * (%s))", by->first,
+                 by->end, steps, by->step);
+    kn_cuda_line(w, "const bool whole = round + %d * (%s) <= %s;", steps, by->step, by->end);
+    kn_cuda_line(w, "const kn_count from = %s + round + (whole ? %d * begin : 0);", by->first,
+                 steps - 1);
+    kn_cuda_line(w, "const kn_count batch_stride = whole ? block_step : %s;", by->step);
 }
 
 /* The loop by batches of steps, whose loads are all in flight before the first step waits for its own. */
@@ -78,15 +80,17 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
     const int steps = w->loop->unroll;
     kn_cuda_unrolled batch = {steps, NULL, NULL};
     const bool contiguous = w->loop->batch == KN_BATCH_CONTIGUOUS;
-    const char *first = contiguous ? first_of_contiguous_batch(w, by, steps) : by->first;
     w->batched = true;
     if (!w->loop->backwards) {
         const char *at = w->resident ? ", first_slot = threadIdx.x" : "",
                    *on = w->resident ? kn_cuda_printed(w, ", first_slot += %d * blockDim.x", steps)
                                      : "";
         kn_put(w->t, "#pragma unroll 1\n");
-        kn_cuda_open(w, "for (kn_count from = %s%s; from < %s; from += %d * (%s)%s)", first, at,
-                     by->end, steps, by->step, on);
+        if (contiguous)
+            open_contiguous_batches(w, by, steps);
+        else
+            kn_cuda_open(w, "for (kn_count from = %s%s; from < %s; from += %d * (%s)%s)", by->first,
+                         at, by->end, steps, by->step, on);
         batch.place = kn_cuda_printed(w, "from + (kn_count)step * (%s)",
                                       contiguous ? "batch_stride" : by->step);
         batch.guard = kn_cuda_printed(w, "i < %s", by->end);
