@@ -7,7 +7,8 @@
  *   registers  A value takes over the registers of a kept one that no later sweep needs: exp(x - max) those of x. That
  *              costs no register, and pays if it saves more than a copy. If there is none, as for a float computed from a
  *              16-bit x, it takes new registers, up to KN_KEPT_WORDS with all others. From some on fewer threads fit, so it has
- *              to save more than a conversion or an approximate exponential. Blocks of mixed phases have all registers anyhow.
+ *              to save more than a conversion or an approximate exponential. In mixed phases, of which two blocks share a
+ *              multiprocessor's registers, up to KN_MIXED_WORDS (measured: docs/lab/mixed-rows.md).
  *   shared     It takes over the place of a kept load likewise, in a block or a cluster, but no new one. It is written and
  *              read once more.
  *   CPUs       It goes through the worker's memory, in phases of rows that the second-level cache holds; at most
@@ -131,13 +132,14 @@ static bool has_room(const keeper *k, int r, int i)
 /* The value of the same type whose place value i may take over; i itself if it may have new registers; -1 for none. */
 static int find_room(const keeper *k, int i)
 {
+    const int most = k->ph->how.mixed ? KN_MIXED_WORDS : KN_KEPT_WORDS;
     int words = kn_kept_words(k->ph, i) + kn_across_words(k->ph) * k->ph->how.steps;
     for (int r = 0; r < k->ph->nest.values.len; r++) {
         if (r != i && has_room(k, r, i))
             return r;
         words += r != i && has_place(k, r) ? kn_kept_words(k->ph, r) : 0;
     }
-    return k->where == KN_KEEP_REGISTERS && words <= KN_KEPT_WORDS ? i : -1;
+    return k->where == KN_KEEP_REGISTERS && words <= most ? i : -1;
 }
 
 /* Keeps value i, and returns the additions that it saves; 0 if they are no more than `least`, or there is no room. */

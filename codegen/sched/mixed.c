@@ -18,19 +18,18 @@ static void divide(kn_phase *ph, int64_t blocks)
     ph->num.chunk = blocks > 1 ? kn_phase_part(ph, blocks) : ph->nest.members;
 }
 
-/* Do clusters of so many blocks leave hardly any place in a group of multiprocessors free, with this many blocks on
- * each? */
+/* Do clusters of so many blocks leave few places in a group of multiprocessors free, with this many blocks on each? */
 static bool fills_groups(const kn_target *target, int64_t blocks, int at_once)
 {
-    const double nearly = 0.93, places = kn_machine_of(target)->group_fills * at_once;
-    return blocks < 2 || (double)((int64_t)places / blocks * blocks) >= nearly * places;
+    const double most = 0.75, places = kn_machine_of(target)->group_fills * at_once;
+    return blocks < 2 || (double)((int64_t)places / blocks * blocks) >= most * places;
 }
 
-/* The fewest blocks that do, each of so many threads at most; 0: more than the largest cluster has. */
-static int64_t blocks_of(const kn_phase *ph, const kn_target *target, int threads)
+/* The fewest blocks that do, each of so many threads at most; more than `most`: 0. */
+static int64_t blocks_of(const kn_phase *ph, const kn_target *target, int threads, int64_t most)
 {
     kn_phase with = *ph;
-    for (int64_t blocks = 1; blocks <= target->cluster; blocks++) {
+    for (int64_t blocks = 1; blocks <= most && blocks <= target->cluster; blocks++) {
         divide(&with, blocks);
         if (kn_mixed_lanes(&with) <= threads &&
             fills_groups(target, blocks, kn_mixed_min_blocks(target, threads)))
@@ -39,17 +38,17 @@ static int64_t blocks_of(const kn_phase *ph, const kn_target *target, int thread
     return 0;
 }
 
-/* While one block of a multiprocessor waits for the others of its cluster, another works: so two share it, where
- * registers allow. */
+/* A block takes what it has registers for. Of clusters two blocks share a multiprocessor, so that one works while the
+ * other waits, unless that makes large clusters (measured: docs/lab/mixed-rows.md). */
 void kn_schedule_mixed_cluster(const kn_site *at, kn_phase *ph)
 {
+    enum { FEW_BLOCKS = 8 };
     const kn_target *target = at->target;
-    const int want = at->force->division == KN_DIVIDE_CLUSTER ? at->force->cluster : 0;
-    if (!kn_mixed_in_clusters(ph, target))
+    if (!kn_mixed_in_clusters(ph, target) || blocks_of(ph, target, target->max_block, 1))
         return;
-    int64_t blocks = want ? want : blocks_of(ph, target, KN_HALF_BLOCK);
-    blocks = blocks ? blocks : blocks_of(ph, target, target->max_block);
-    if (blocks > 1 && blocks <= target->cluster)
+    int64_t blocks = blocks_of(ph, target, KN_HALF_BLOCK, FEW_BLOCKS);
+    blocks = blocks ? blocks : blocks_of(ph, target, target->max_block, target->cluster);
+    if (blocks)
         divide(ph, blocks);
 }
 
