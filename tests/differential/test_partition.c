@@ -492,7 +492,7 @@ static const struct {
     {adam, "N=16000", "cpu", 650, 325},
     {derived_layernorm, "N=67 C=13", "sm_90", 16500, 2640},
     {derived_layernorm, "N=67 C=13", "cpu", 19400, 1930},
-    {cross_entropy, "N=20 V=85", "sm_90", 1990, 460},
+    {cross_entropy, "N=20 V=85", "sm_90", 1440, 716},
     {cross_entropy, "N=20 V=85", "cpu", 3860, 330},
 };
 
