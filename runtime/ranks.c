@@ -230,12 +230,28 @@ static bool has_rounds(const kn_plan *plan)
     return plan->kernels.len && plan->kernels.data[plan->kernels.len - 1]->round > 0;
 }
 
+/* Of what is exchanged between kernels, the most words at a time. */
+static size_t words_between(const kn_plan *plan)
+{
+    int64_t words = 0;
+    for (int i = 0; i < plan->kernels.len; i++) {
+        const kn_kernel *k = plan->kernels.data[i];
+        for (int j = 0; j < k->bufs.len && !k->ranks; j++)
+            if (kn_is_exchanged(&k->bufs.data[j]) && kn_exchange_words(&k->bufs.data[j]) > words)
+                words = kn_exchange_words(&k->bufs.data[j]);
+    }
+    return (size_t)(words < KN_MOST_MAIL ? words : KN_MOST_MAIL);
+}
+
 kn_status kn_divided_get_mail(kn_submission *s, kn_status mine)
 {
     kn_program *p = s->prog;
+    void *unused;
     if (mine == KN_OK && has_rounds(s->variant->plan))
         mine = kn_comm_load(p->comm);
     KN_TRY(kn_comm_all_well(p->comm, mine));
+    if (has_rounds(s->variant->plan) && kn_comm_path_of(p->comm) == KN_PATH_KERNEL)
+        KN_TRY(kn_comm_mailbox(p->comm, words_between(s->variant->plan), &unused));
     if (!s->variant->words)
         return KN_OK;
     KN_TRY(kn_comm_mailbox(p->comm, (size_t)s->variant->words, &s->in.mail));

@@ -299,14 +299,24 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
     return KN_OK;
 }
 
+/* Can kernels exchange what the plan does while they run? What ranks exchange has the same size on all of them. */
+static bool exchanges_inside(const kn_planner *p)
+{
+    int64_t words = 0;
+    for (int i = 0; i < p->bufs.len; i++)
+        words += kn_is_exchanged(&p->bufs.data[i]) ? kn_exchange_words(&p->bufs.data[i]) : 0;
+    return p->problem->inside && words <= KN_MOST_MAIL;
+}
+
 /* The phase behind the last one of the kernel that begins with phase `from`. */
 static int end_of_kernel(const kn_planner *p, int from)
 {
     const kn_problem *pr = p->problem;
+    const bool inside = exchanges_inside(p);
     int to = from + 1;
     while (to < p->phases.len && pr->target->cooperative &&
            (!pr->invariant || p->phases.data[to - 1].local) &&
-           (pr->inside || kn_planner_round(p, to) == kn_planner_round(p, from)) &&
+           (inside || kn_planner_round(p, to) == kn_planner_round(p, from)) &&
            (pr->fusion || p->region_of.data[from] == p->region_of.data[to]))
         to++;
     return to;

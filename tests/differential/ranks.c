@@ -85,6 +85,11 @@ const ranked_program ranked_programs[RANKED_PROGRAMS] = {
      "    z = reshape(x, (N, H, C)) + reshape(x, (x.shape[0], H, C))\n"
      "    return y - mean(y, axis=0), sum(reshape(x, -1)), var(z, axis=(0, 1))\n",
      "N=8 shard(N)=8 C=3 H=2"},
+    {"more than kernels hold while they run",
+     "def f(x: f32[shard(N), C]):\n"
+     "    s = max(x, axis=0)\n"
+     "    return s, max(x * s)\n",
+     "N=4 shard(N)=4 C=1050000"},
 };
 
 /* `text` with shard(X) for the first X that is a dimension of each parameter, X being `name`. */

@@ -22,7 +22,7 @@ typedef struct ranked {
 typedef struct ranked_program {
     const char *what, *text, *sizes;
 } ranked_program;
-enum { RANKED_PROGRAMS = 12 };
+enum { RANKED_PROGRAMS = 13 };
 extern const ranked_program ranked_programs[RANKED_PROGRAMS];
 /* Where: a context a rank. */
 typedef struct ranked_place {

@@ -68,6 +68,14 @@ static void test_cut(void **state)
     on_device("emu", (choice){0, 2 * RANKED_PROGRAMS, 2, 2});
 }
 
+/* The same where they would have too much mail: in pieces, by kernels of their own. */
+static void test_large(void **state)
+{
+    (void)state;
+    path = NULL;
+    on_device("emu", (choice){RANKED_PROGRAMS - 1, 1, 2, 2});
+}
+
 /* Random programs, on the CPU device. */
 static void test_random(void **state)
 {
@@ -107,10 +115,8 @@ int main(int argc, char **argv)
     if (argc > 1) /* test_random, ... */
         cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_emu),
-        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_cpu), cmocka_unit_test(test_random), cmocka_unit_test(test_emu),
+        cmocka_unit_test(test_cut), cmocka_unit_test(test_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
