@@ -477,7 +477,7 @@ static const struct {
     int64_t searched, known;
 } planned[] = {
     {layernorm_backward, "N=20 C=20", "sm_90", 6000, 1040},
-    {layernorm_backward, "N=5464 C=67", "sm_90", 3900, 1070},
+    {layernorm_backward, "N=5464 C=67", "sm_90", 4300, 1070},
     {layernorm_backward, "N=20 C=20", "cpu", 9400, 735},
     {layernorm_backward, "N=5464 C=67", "cpu", 6350, 735},
     {batchnorm_backward, "N=8 C=20 H=19 W=19", "sm_90", 5300, 1010},

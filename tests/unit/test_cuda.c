@@ -24,6 +24,7 @@ static kn_phase phase(kn_walk walk, int64_t groups, int64_t members)
                       .how.tpg = 1,
                       .how.lanes = KN_COLS_LANES,
                       .how.vec = 1,
+                      .how.unroll = 1,
                       .nest.groups = groups,
                       .nest.members = members,
                       .num.splits = 1,
