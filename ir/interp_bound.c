@@ -152,7 +152,7 @@ double kn_interp_rough(const kn_node *n, kn_scalar r, const kn_scalar *in, const
 }
 
 /* How far the result is from that of an f32 which is off as it may be where nothing is left of it but this rounding to
- * 16 bits. An exponential is so only behind a product, a quotient or a sum. */
+ * 16 bits. An exponential that is itself what is rounded keeps its own bound. */
 static double rough_rounding(const kn_node *n, kn_scalar r, const kn_scalar *in,
                              const kn_cell *const *c)
 {

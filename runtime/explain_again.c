@@ -3,7 +3,7 @@
 
 #include "runtime/explain_impl.h"
 
-/* A temporary below the largest argument by this factor is no matter. */
+/* Temporaries smaller than the largest argument divided by this are not named. */
 enum { SMALL = 8 };
 
 /* Arrays of which the same is to be said. */

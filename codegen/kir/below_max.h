@@ -13,8 +13,8 @@ typedef struct kn_subtracted_max {
 
 kn_subtracted_max kn_find_subtracted_max(const kn_phase *ph, int red);
 
-/* Is value i an exponential that is used in such sums alone? One term is 1, and small ones add little, so that it may be
- * off by more the smaller it is: the sum of n is off by 1.5 log(n) units more (ir/interp_reduce.c). */
+/* Is `value` an exponential that is used in such sums alone? Each may be off by more the smaller it is, for small ones
+ * add little: a sum of n is off by 4 + 3/4 log(n) units of the last place more at most (ir/interp_reduce.c). */
 bool kn_is_summed_below_max(const kn_phase *ph, int value);
 
 #endif

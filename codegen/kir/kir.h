@@ -120,8 +120,8 @@ bool kn_kernel_resident(const kn_kernel *k);
 bool kn_kernel_meets(const kn_kernel *k);
 /* The bytes of each rank's part, in words of 32 bits: a value in whole words. */
 int64_t kn_exchange_words(const kn_buf *b);
-/* Kernels hold no more words for each rank while they run: they are cut where ranks exchange more, which goes in pieces of at most
- * so many. */
+/* The most words that a rank has for another while a kernel runs. Where ranks exchange more, kernels are cut, and it goes in
+ * pieces of this size. */
 enum { KN_MOST_MAIL = 1 << 20 };
 /* Does phase p begin a round, so that ranks exchange before it? Do they exchange that buffer then? */
 bool kn_begins_round(const kn_kernel *k, int p);

@@ -6,9 +6,9 @@
  *
  *   registers  A value takes over the registers of a kept one that no later sweep needs: exp(x - max) those of x. That
  *              costs no register, and pays if it saves more than a copy. If there is none, as for a float computed from a
- *              16-bit x, it takes new registers, up to KN_KEPT_WORDS with all others. From some on fewer threads fit, so it has
- *              to save more than a conversion or an approximate exponential. In mixed phases, of which two blocks share a
- *              multiprocessor's registers, up to KN_MIXED_WORDS (measured: docs/lab/mixed-rows.md).
+ *              16-bit x, it takes new registers, up to KN_KEPT_WORDS with all others. Beyond FEW_WORDS fewer threads
+ *              fit, so it has to save more than NEW_REGISTER_PRICE. In mixed phases, which are not charged that, up to
+ *              KN_MIXED_WORDS with all others (measured: docs/lab/mixed-rows.md).
  *   shared     It takes over the place of a kept load likewise, in a block or a cluster, but no new one. It is written and
  *              read once more.
  *   CPUs       It goes through the worker's memory, in phases of rows that the second-level cache holds; at most

@@ -7,7 +7,7 @@
 #include "codegen/sched/sched.h"
 
 /* Registers that a thread may spend on kept values, half of what it has in the largest block. */
-enum { KEEP_REGISTERS = 32, WARP = 32, FEW_LANES = 4 };
+enum { KEEP_REGISTERS = KN_MIXED_WORDS, WARP = 32, FEW_LANES = 4 };
 
 /* The largest block, per group, for which a thread takes few steps and 16-bit elements count as registers of 32 bits. */
 enum { NARROW_BLOCK = 512 };
@@ -162,8 +162,8 @@ static int64_t sharing_blocks(const kn_phase *ph, const kn_target *target)
                                     : 0;
 }
 
-/* A block of which a multiprocessor has registers for one only leaves memory idle at its barriers. Where there are groups
- * for more, and shared memory has room for two, it keeps them. */
+/* Where registers would allow one large block a multiprocessor only, memory is idle at its barriers. So shared memory keeps
+ * the groups where it has room for two blocks and there are groups for them. */
 static bool registers_keep(const kn_phase *ph, const kn_target *target)
 {
     int most = keepable_steps(ph, target);
@@ -408,8 +408,8 @@ static void keep_one_step(kn_arena *a, kn_phase *ph)
 
 /* Every step that a thread may take is unrolled. In a kernel of its own a phase may take as many as there are
  * registers for, whatever the size of its groups, so that one kernel serves all; those of fewer lanes than a warp has
- * take few. Phases that share a kernel share registers, and take no more than they need. Light or short groups of exactly so many members, powers of two, have a
- * kernel without bounds checks. */
+ * take few. Phases that share a kernel share registers, and take no more than they need. Light or short groups of exactly
+ * so many members, powers of two, have a kernel without bounds checks. */
 static void keep_in_registers(const kn_site *at, kn_phase *ph)
 {
     const kn_target *target = at->target;

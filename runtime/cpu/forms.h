@@ -127,10 +127,10 @@ enum { LANES = KN_FOLD_LANES };
 #define BEYOND_MIN <
 #define BEYOND_MAX >
 #define NEARER(OP, MASK, best, nan, x)                                                             \
-    {                                                                                              \
+    do {                                                                                           \
         best = x BEYOND_##OP best ? x : best;                                                      \
         nan |= -(MASK)(x != x);                                                                    \
-    }
+    } while (0)
 #define FOLD_EXTREME(OP, COMBINE, D, MASK)                                                         \
     FOLD(OP, COMBINE, D, FLOAT, D)                                                                 \
     static void OP##_quick_##D(int64_t n, void *acc, const void *in)                               \
@@ -143,11 +143,11 @@ enum { LANES = KN_FOLD_LANES };
             lane[j] = KN_ID_##OP##_FLOAT(D);                                                       \
         int64_t i = 0;                                                                             \
         for (; i + LANES <= n; i += LANES)                                                         \
-            KN_FEW for (int j = 0; j < LANES; j++)                                                 \
-                NEARER(OP, MASK, lane[j], nan[j], a[i + j]) for (int j = 0; i + j < n; j++)        \
-                    NEARER(OP, MASK, lane[j], nan[j], a[i + j]) for (int half = LANES / 2; half;   \
-                                                                     half /= 2)                    \
-                        KN_FEW for (int j = 0; j < half; j++)                                      \
+            KN_FEW for (int j = 0; j < LANES; j++) NEARER(OP, MASK, lane[j], nan[j], a[i + j]);    \
+        for (int j = 0; i + j < n; j++)                                                            \
+            NEARER(OP, MASK, lane[j], nan[j], a[i + j]);                                           \
+        for (int half = LANES / 2; half; half /= 2)                                                \
+            KN_FEW for (int j = 0; j < half; j++)                                                  \
             {                                                                                      \
                 lane[j] = lane[j + half] BEYOND_##OP lane[j] ? lane[j + half] : lane[j];           \
                 nan[j] |= nan[j + half];                                                           \
@@ -202,11 +202,11 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
 }
 
 #define DEVIATION(sum, squares, x, shift)                                                          \
-    {                                                                                              \
+    do {                                                                                           \
         const double d = (double)(x)-shift;                                                        \
         sum += d;                                                                                  \
         squares += d * d;                                                                          \
-    }
+    } while (0)
 #define MOMENTS(D)                                                                                 \
     static void VAR_reduce_##D(int64_t n, void *acc, const void *in)                               \
     {                                                                                              \
@@ -214,11 +214,11 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
         const double shift = kn_shift((double)a[0]), count = (double)n;                            \
         double sum[LANES] = {0}, squares[LANES] = {0};                                             \
         for (; n >= LANES; n -= LANES, a += LANES)                                                 \
-            KN_FEW for (int j = 0; j < LANES; j++)                                                 \
-                DEVIATION(sum[j], squares[j], a[j], shift) for (int j = 0; j < (int)n; j++)        \
-                    DEVIATION(sum[j], squares[j], a[j], shift) for (int half = LANES / 2; half;    \
-                                                                    half /= 2)                     \
-                        KN_FEW for (int j = 0; j < half; j++)                                      \
+            KN_FEW for (int j = 0; j < LANES; j++) DEVIATION(sum[j], squares[j], a[j], shift);     \
+        for (int j = 0; j < (int)n; j++)                                                           \
+            DEVIATION(sum[j], squares[j], a[j], shift);                                            \
+        for (int half = LANES / 2; half; half /= 2)                                                \
+            KN_FEW for (int j = 0; j < half; j++)                                                  \
             {                                                                                      \
                 sum[j] += sum[j + half];                                                           \
                 squares[j] += squares[j + half];                                                   \
@@ -233,7 +233,7 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
         if (*count == 0)                                                                           \
             EACH shift[i] = kn_shift((double)a[i]);                                                \
         *count += 1;                                                                               \
-        EACH DEVIATION(sum[i], squares[i], a[i], shift[i])                                         \
+        EACH DEVIATION(sum[i], squares[i], a[i], shift[i]);                                        \
     }                                                                                              \
     static void VAR_finish_##D(int64_t n, void *out, const void *acc)                              \
     {                                                                                              \

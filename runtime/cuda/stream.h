@@ -6,8 +6,8 @@
 
 #include "runtime/cuda/abi.h"
 
-/* Around calls that a capture elsewhere, of another stream or thread, would forbid and which would end it, though they are
- * none of it. Gives what kn_uncaptured_end() takes. */
+/* Around calls that would fail, and end the capture, while another stream or thread is in one. Gives what
+ * kn_uncaptured_end() takes. */
 static inline int kn_uncaptured(const kn_driver *d)
 {
     int mode = KN_CU_CAPTURE_RELAXED;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
+/* Of the process: devices of several contexts find each other's memory here. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static kn_shared *all;
 static uint64_t numbers;

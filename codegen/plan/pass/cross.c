@@ -24,8 +24,7 @@ typedef KN_VEC(int) phase_numbers;
 typedef struct moved {
     int columns; /* its number */
     const kn_phase *from;
-    int *
-        buf; /* per reduction: the number of its store in host, then the buffer of its partial results */
+    int *buf;      /* per reduction: its store in host, then its partial results' buffer */
     kn_range rest; /* of its members, for the rest of it */
 } moved;
 
@@ -388,8 +387,8 @@ static void cross(crossing *c)
 {
     finish_host(c);
     c->p->phases.data[c->rows] = c->host;
-    for (int i = c->before.len - 1; i >= 0;
-         i--) /* the last first: numbers of others do not change */
+    /* the last first: numbers of others do not change */
+    for (int i = c->before.len - 1; i >= 0; i--)
         leave_rest(c, &c->before.data[i]);
     drop_unread(c->p, &c->p->phases.data[c->rows]);
 }
