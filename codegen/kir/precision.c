@@ -6,7 +6,7 @@
 typedef struct precision {
     const kn_phase *ph;
     bool *positive;  /* never below 0: in a sum of such the relative errors do not grow */
-    bool *imprecise; /* of the values from the one that is judged on */
+    bool *imprecise; /* so far, by the values that have been judged */
 } precision;
 
 static bool is_positive(const precision *p, int i)
@@ -89,13 +89,16 @@ const bool *kn_find_imprecise(kn_arena *a, const kn_phase *ph)
 {
     const int n = ph->nest.values.len;
     precision p = {ph, KN_NEW_ARRAY(a, bool, n + 1), KN_NEW_ARRAY(a, bool, n + 1)};
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         p.positive[i] = is_positive(&p, i);
+        p.imprecise[i] = kn_value_at(ph, i)->dtype == KN_F32;
+    }
     for (int i = n - 1; i >= 0; i--) { /* users come after their operands */
-        bool imprecise = kn_value_at(ph, i)->dtype == KN_F32 && is_only_rounded(&p, i);
-        for (int u = i + 1; u < n && imprecise; u++)
-            imprecise = !is_operand(kn_value_at(ph, u), i) || is_imprecise_use(&p, u);
-        p.imprecise[i] = imprecise;
+        const kn_value *v = kn_value_at(ph, i);
+        p.imprecise[i] = p.imprecise[i] && is_only_rounded(&p, i);
+        const bool use = is_imprecise_use(&p, i);
+        for (int k = 0; k < v->nin; k++)
+            p.imprecise[v->in[k]] = p.imprecise[v->in[k]] && use;
     }
     return p.imprecise;
 }
