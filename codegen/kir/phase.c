@@ -210,17 +210,22 @@ bool kn_phase_stores_halves(const kn_phase *p)
     return halves;
 }
 
-void kn_phase_needs(const kn_phase *p, int sweep, bool *need)
+void kn_phase_takes(const kn_phase *p, int sweep, bool *taken)
 {
     for (int i = 0; i < p->nest.values.len; i++)
-        need[i] = false;
+        taken[i] = false;
     for (int i = 0; i < p->nest.reds.len; i++)
         if (p->nest.reds.data[i].stage == sweep)
-            need[p->nest.reds.data[i].value] = true;
+            taken[p->nest.reds.data[i].value] = true;
     for (int i = 0; i < p->nest.stores.len; i++)
         if (p->nest.stores.data[i].kind == KN_STORE_ELEMENT &&
             p->nest.stores.data[i].stage == sweep)
-            need[p->nest.stores.data[i].value] = true;
+            taken[p->nest.stores.data[i].value] = true;
+}
+
+void kn_phase_needs(const kn_phase *p, int sweep, bool *need)
+{
+    kn_phase_takes(p, sweep, need);
     need_operands(p, sweep, need);
 }
 

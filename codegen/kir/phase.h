@@ -272,6 +272,8 @@ bool kn_begins_after_all(const kn_phase *p);
 
 /* ---- what depends on what ---- */
 
+/* Marks in taken[], one per value, what the reductions and the stores of sweep t take. */
+void kn_phase_takes(const kn_phase *p, int sweep, bool *taken);
 /* Marks in need[], one per value, what sweep t computes, loads, or takes from where it is kept, and the group values
  * that these use. */
 void kn_phase_needs(const kn_phase *p, int sweep, bool *need);

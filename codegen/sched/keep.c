@@ -15,8 +15,7 @@
  *              MOST_FRAMES values, so that it does.
  *
  * --reuse keep and recompute force it either way. */
-#include <string.h>
-
+#include "base/work.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
@@ -30,9 +29,14 @@ enum {
     LOAD_COST = 2,
     FUNCTION_COST = 4,
     MOST_FRAMES = 2,
-    MOST_VALUES = 256,
+    MOST_VALUES = 1024,
     FEWEST_LANES = 64, /* of a tile of columns */
 };
+
+/* A value that a sweep no longer needs. */
+typedef struct freed {
+    int sweep, value;
+} freed;
 
 typedef struct keeper {
     kn_arena *arena;
@@ -40,31 +44,37 @@ typedef struct keeper {
     kn_keep where;
     int new_price; /* of new registers, once they are many */
     bool approximate;
-    bool *need;  /* of each sweep, as values are kept now: a mark a value */
-    bool *trial; /* the same, for what is tried */
+    int *
+        uses; /* of each sweep, a count a value: by reductions, by stores and by what the sweep computes */
+    KN_VEC(freed) freed;
 } keeper;
 
-static bool *need_of(const keeper *k, int sweep)
-{
-    return k->need + sweep * k->ph->nest.values.len;
-}
+static int *uses_of(const keeper *k, int sweep) { return k->uses + sweep * k->ph->nest.values.len; }
 
-static size_t marks(const kn_phase *ph)
+/* Adds to the uses of what a sweep computes value i from; a value kept since an earlier sweep is not computed. */
+static void add_uses(const keeper *k, int i, int sweep)
 {
-    return (size_t)ph->nest.values.len * (size_t)ph->nest.nsweeps;
-}
-
-static void find_needs(const keeper *k, int from)
-{
-    for (int t = from; t < k->ph->nest.nsweeps; t++)
-        kn_phase_needs(k->ph, t, need_of(k, t));
+    const kn_value *v = &k->ph->nest.values.data[i];
+    if (kn_is_found(k->ph, i, sweep))
+        return;
+    for (int n = 0; n < v->nin; n++)
+        uses_of(k, sweep)[v->in[n]]++;
 }
 
 static void begin(keeper *k)
 {
-    k->need = KN_NEW_ARRAY(k->arena, bool, marks(k->ph) + 1);
-    k->trial = KN_NEW_ARRAY(k->arena, bool, marks(k->ph) + 1);
-    find_needs(k, 0);
+    const int n = k->ph->nest.values.len;
+    bool *taken = KN_NEW_ARRAY(k->arena, bool, n + 1);
+    k->uses = KN_NEW_ARRAY(k->arena, int, n * k->ph->nest.nsweeps + 1);
+    for (int t = 0; t < k->ph->nest.nsweeps; t++) {
+        kn_phase_takes(k->ph, t, taken);
+        kn_work(n);
+        for (int i = n - 1; i >= 0; i--) { /* operands come before their users */
+            uses_of(k, t)[i] += taken[i];
+            if (uses_of(k, t)[i])
+                add_uses(k, i, t);
+        }
+    }
 }
 
 /* Additions that a value takes: functions may be approximate. */
@@ -76,24 +86,31 @@ static int cost_of(const keeper *k, const kn_value *v)
     return kn_ops[v->op].cost / (function && k->approximate ? 2 : 1);
 }
 
-/* Additions an element in all sweeps from `from` on. */
-static int cost_from(const keeper *k, int from)
+/* Takes from sweep t what it computes for value i alone, which it finds where it is kept. Returns the additions an
+ * element that it saves. */
+static int free_operands(keeper *k, int i, int t)
 {
-    int cost = 0;
-    for (int t = from; t < k->ph->nest.nsweeps; t++)
-        for (int i = 0; i < k->ph->nest.values.len; i++) {
-            const kn_value *v = &k->ph->nest.values.data[i];
-            if (need_of(k, t)[i] && v->level == KN_ELEMENT && !kn_is_found(k->ph, i, t))
-                cost += cost_of(k, v);
-        }
-    return cost;
+    const kn_value *values = k->ph->nest.values.data;
+    int saved = 0, next = k->freed.len;
+    for (;;) {
+        saved += values[i].level == KN_ELEMENT ? cost_of(k, &values[i]) : 0;
+        kn_work(1);
+        for (int n = 0; n < values[i].nin; n++)
+            if (--uses_of(k, t)[values[i].in[n]] == 0)
+                kn_push(k->arena, &k->freed, ((freed){t, values[i].in[n]}));
+        while (next < k->freed.len && kn_is_found(k->ph, k->freed.data[next].value, t))
+            next++;
+        if (next == k->freed.len)
+            return saved;
+        i = k->freed.data[next++].value;
+    }
 }
 
 /* The first sweep, from `from` on, that needs a value; nsweeps if none does. */
 static int next_need(const keeper *k, int value, int from)
 {
     for (int t = from; t < k->ph->nest.nsweeps; t++)
-        if (need_of(k, t)[value])
+        if (uses_of(k, t)[value])
             return t;
     return k->ph->nest.nsweeps;
 }
@@ -107,19 +124,14 @@ static bool is_over_before(const keeper *k, int a, int b)
            next_need(k, a, since + 1) == k->ph->nest.nsweeps;
 }
 
-/* Has value i a place of its own, which others may take over? */
-static bool has_place(const keeper *k, int i)
-{
-    const kn_hold *h = kn_hold_of(k->ph, i);
-    return h && h->where == k->where && h->room == i;
-}
-
-/* May value i take over the place of value r: are all that use it dead before i is computed, or i before them? Not of
- * what stays for all groups of a block. */
-static bool has_room(const keeper *k, int r, int i)
+/* May value i take over the place that a hold of another value has for itself: are all that use it dead before i is
+ * computed, or i before them? Not of what stays for all groups of a block. */
+static bool has_room(const keeper *k, const kn_hold *place, int i)
 {
     const kn_value *values = k->ph->nest.values.data;
-    bool free = has_place(k, r) && !kn_is_hoisted(k->ph, r) && values[r].dtype == values[i].dtype &&
+    const int r = place->value;
+    bool free = place->where == k->where && place->room == r && !kn_is_hoisted(k->ph, r) &&
+                values[r].dtype == values[i].dtype &&
                 (values[r].kind == KN_V_ELEM || is_over_before(k, r, i));
     for (int n = 0; n < k->ph->how.holds.len && free; n++) {
         const kn_hold *h = &k->ph->how.holds.data[n];
@@ -134,44 +146,56 @@ static int find_room(const keeper *k, int i)
 {
     const int most = k->ph->how.mixed ? KN_MIXED_WORDS : KN_KEPT_WORDS;
     int words = kn_kept_words(k->ph, i) + kn_across_words(k->ph) * k->ph->how.steps;
-    for (int r = 0; r < k->ph->nest.values.len; r++) {
-        if (r != i && has_room(k, r, i))
-            return r;
-        words += r != i && has_place(k, r) ? kn_kept_words(k->ph, r) : 0;
+    for (int n = 0; n < k->ph->how.holds.len; n++) {
+        const kn_hold *h = &k->ph->how.holds.data[n];
+        if (h->value != i && has_room(k, h, i))
+            return h->value;
+        if (h->value != i && h->where == k->where && h->room == h->value)
+            words += kn_kept_words(k->ph, h->value);
     }
     return k->where == KN_KEEP_REGISTERS && words <= most ? i : -1;
 }
 
-/* Keeps value i, and returns the additions that it saves; 0 if they are no more than `least`, or there is no room. */
+/* Keeps value i, and returns the additions that it saves, less the price of threads that do not fit for it; 0 if they
+ * are no more than `least`, or there is no room. */
 static int keep_one(keeper *k, kn_phase *ph, int i, int least)
 {
-    int since = next_need(k, i, 0), cost = cost_from(k, since + 1);
-    if (cost <= least)
-        return 0;
     kn_hold *h = kn_hold_value(k->arena, ph, i, k->where); /* what else is needed depends on it */
-    h->since = since;
-    find_needs(k, since + 1);
-    int gain = cost - cost_from(k, since + 1);
+    int gain = 0;
+    h->since = next_need(k, i, 0);
+    k->freed.len = 0;
+    for (int t = h->since + 1; t < ph->nest.nsweeps; t++)
+        gain += uses_of(k, t)[i] ? free_operands(k, i, t) : 0;
     if (gain <= least || (k->where != KN_KEEP_FRAME && (h->room = find_room(k, i)) < 0))
         return 0;
     bool fewer_threads = k->where == KN_KEEP_REGISTERS && h->room == i && !ph->how.mixed &&
                          kn_held_words(ph) > FEW_WORDS;
-    return fewer_threads && gain <= k->new_price ? 0 : gain;
+    gain -= fewer_threads ? k->new_price : 0;
+    return gain > least ? gain : 0;
+}
+
+/* What keep_one() did, undone. */
+static void release(keeper *k, kn_phase *ph, int i)
+{
+    const int since = kn_hold_of(ph, i)->since;
+    kn_release_value(ph, i);
+    for (int n = 0; n < k->freed.len; n++)
+        add_uses(k, k->freed.data[n].value, k->freed.data[n].sweep);
+    for (int t = since + 1; t < ph->nest.nsweeps; t++)
+        if (uses_of(k, t)[i])
+            add_uses(k, i, t);
 }
 
 /* Keeps the value that saves most, if it is worth more than `price`. */
 static bool keep_best(keeper *k, kn_phase *ph, int price)
 {
     int most = price, best = -1;
-    keeper with = *k;
-    with.need = k->trial;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         if (v->kind != KN_V_ELEM || v->level != KN_ELEMENT || kn_kept(ph, i) || v->sweeps < 2)
             continue;
-        memcpy(with.need, k->need, marks(ph));
-        int gain = keep_one(&with, ph, i, most);
-        kn_release_value(ph, i);
+        int gain = keep_one(k, ph, i, most);
+        release(k, ph, i);
         if (gain > most) {
             most = gain;
             best = i;
@@ -215,7 +239,8 @@ bool kn_computed_have_room(kn_arena *a, const kn_phase *ph)
         if (!h || kn_value_at(ph, i)->kind != KN_V_ELEM)
             continue;
         k.where = h->where;
-        bool room = h->room == i ? h->where != KN_KEEP_SHARED : has_room(&k, h->room, i);
+        const kn_hold *place = kn_hold_of(ph, h->room);
+        bool room = h->room == i ? h->where != KN_KEEP_SHARED : place && has_room(&k, place, i);
         if (h->since != next_need(&k, i, 0) || !room)
             return false;
     }
