@@ -56,6 +56,8 @@ def argument(name, x):
 class Kiln:
     """A context on one device."""
 
+    clamps = False  # an index out of bounds is an error
+
     def __init__(self, library, device):
         self.lib = c.CDLL(str(library))
         self.lib.kiln_last_error.restype = c.c_char_p

@@ -78,7 +78,7 @@ def check(kiln, program, order=None):
             return None
         return f"refused for another reason: {refused}, NumPy: {program.raised!r}"
     if program.raised:
-        return f"NumPy raises {program.raised!r}"
+        return None if kiln.clamps and isinstance(program.raised, IndexError) else f"NumPy raises {program.raised!r}"
     for name in kiln.updated:
         narrow, wide = program.vars[name]
         difference = problem_of(inputs[name], narrow, wide, program.scale, program.eps)
