@@ -299,6 +299,24 @@ def test_versions():
     del memory
 
 
+def test_unsigned_strides():
+    """CuPy's strides are bytes divided by the size of an element, as unsigned numbers."""
+    strides_at = 64  # in DLManagedTensorVersioned
+    address = ctypes.pythonapi.PyCapsule_GetPointer
+    address.restype, address.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    for dtype, name in [(np.int8, "i8"), (np.int16, "i16"), (np.float32, "f32"), (np.float64, "f64"), (np.complex128, "c128")]:
+        x = np.arange(24).reshape(4, 6).astype(dtype)[::-1, ::-2]
+        capsule = x.__dlpack__(max_version=(1, 0))
+        strides = ctypes.POINTER(ctypes.c_uint64).from_address(address(capsule, b"dltensor_versioned") + strides_at)
+        for k in range(2):
+            assert ctypes.c_int64(strides[k]).value * x.itemsize == x.strides[k]
+            strides[k] = x.strides[k] % 2**64 // x.itemsize
+        f = kiln.compile(f"def f(x: {name}[N, C]):\n    return x + x\n", device="cpu")
+        out = np.empty(x.shape, dtype)
+        f(Asked(1, capsule), out=out)
+        assert np.array_equal(out, x + x), dtype
+
+
 def test_streams():
     """Whoever names a stream gets memory that may be used there; 0 is the legacy default stream, which is 1 to DLPack."""
     from kiln import _frameworks

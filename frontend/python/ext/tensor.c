@@ -85,6 +85,16 @@ static bool open_capsule(PyObject *capsule, struct DLManagedTensorVersioned *out
     return true;
 }
 
+/* CuPy divides strides in bytes by the size of an element as if both were unsigned (cupy/_core/dlpack.pyx, 2025): a
+ * negative one arrives 2^64 / size too large, beyond every address. */
+static void mend_strides(const kn_dl_tensor *t)
+{
+    const int64_t bytes = t->type.bits * t->type.lanes / 8;
+    for (int i = 0; i < t->rank && t->strides && bytes > 1; i++)
+        if (t->strides[i] > INT64_MAX / bytes)
+            t->strides[i] = (int64_t)((uint64_t)t->strides[i] - (UINT64_MAX / (uint64_t)bytes + 1));
+}
+
 /* object.__dlpack__(max_version=(1, 0)) */
 static PyObject *plain_capsule(PyObject *object)
 {
@@ -123,8 +133,10 @@ bool kn_py_tensor(PyObject *object, void *const *stream, struct DLManagedTensorV
         return type.api->look(object, &out->tensor) == 0;
     }
     *held = type.plain ? plain_capsule(object) : asked_capsule(object, stream);
-    if (*held && open_capsule(*held, out))
+    if (*held && open_capsule(*held, out)) {
+        mend_strides(&out->tensor);
         return true;
+    }
     Py_CLEAR(*held);
     return false;
 }
