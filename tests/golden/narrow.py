@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Which indices are looked for in 32 bits, and what is found where there is none: codegen/plan/form/narrow.c. Which
-products of 64 bits, and roundings to 16, are one instruction: codegen/emit/cuda/value.c.
+products of 64 bits, and roundings to 16, are one instruction: codegen/emit/cuda/value.c. What is computed in pairs:
+codegen/emit/cuda/pairs.c.
 
 usage: narrow.py KILN
 
@@ -29,9 +30,13 @@ WRITTEN = [
     ("x * cast(random_bits(1, 2, x.shape), f32)", "f32", "kn_multiply_wide(", 19),  # block 0 of 2^32 is known
     ("x * cast(random_bits(1, 2, x.shape), f32)", "f32", "kn_multiply(", 0),
     ("x * cast(cast(x, u64) * 3, f32)", "f32", "kn_multiply_wide(", 0),
-    ("(x + x * x) * x", "bf16", "kn_round_to_bf16(", 2),
-    ("where(x > 0, x * x, 0) + x", "bf16", "kn_round_to_bf16(", 1),
-    ("(x + x * x) * x", "f16", "kn_round_to_bf16(", 0),
+    ("sqrt(sqrt(x))", "bf16", "kn_round_to_bf16(", 1),
+    ("sqrt(where(x > 0, sqrt(x), 0))", "bf16", "kn_round_to_bf16(", 1),
+    ("sqrt(sqrt(x))", "f16", "kn_round_to_bf16(", 0),
+    ("(x + x * x) * -x", "bf16", "kn_widen", 0),  # computed in pairs
+    ("(x + x * x) * -x", "bf16", "const kn_pair<kn_bf16> ", 5),
+    ("(x + x * x) * -x", "f16", "const kn_pair<kn_f16> ", 5),
+    ("(x + x * x) * -x", "f32", "kn_pair<", 0),
 ]
 
 

@@ -34,7 +34,7 @@ void kn_cuda_broadcast(kn_cuda_writer *w, int sweep)
         kn_cuda_line(w, "%s %s_broadcast%d[%d];", kn_cuda_type(ph->nest.values.data[i].dtype),
                      kn_cuda_value(w, i), sweep, ph->how.vec);
         kn_cuda_each(w, "l", ph->how.vec,
-                     kn_cuda_printed(w, "%s = %s;", kn_cuda_broadcast_value(w, i),
+                     kn_cuda_printed(w, "%s = %s;", kn_cuda_broadcast_value(w, i, "l"),
                                      slot(w, i, "group_of[l]")));
     }
 }

@@ -1,15 +1,6 @@
 /* One step of a sweep: loads, element values, accumulations, stores. */
 #include "codegen/emit/cuda/writer.h"
 
-static bool varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
-{
-    int va = kn_phase_vector_axis(w->ph);
-    bool varies = va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
-    for (int a = 0; a < va && w->ph->how.linear; a++)
-        varies = varies || acc->kind[a] != KN_STRIDE_ZERO;
-    return w->ph->how.vec > 1 && varies;
-}
-
 /* What write_vector_load() does where the elements are a vector in memory, too. Of a peeled vector only the lanes that
  * are members may be loaded. */
 static void write_vector_access(kn_cuda_writer *w, int i, const char *type, const char *to)
@@ -128,38 +119,9 @@ static void write_loads(kn_cuda_writer *w)
             write_kept_in_shared(w, i, at);
         else if (v->access->vector && v->kind == KN_V_LOAD)
             write_vector_load(w, i, kn_cuda_printed(w, "%s ", kn_cuda_vector_type(w, i)), at);
-        else if (!varies_by_lane(w, v->access))
+        else if (!kn_cuda_varies_by_lane(w, v->access))
             kn_cuda_define_load(w, i, NULL);
     }
-}
-
-static void write_element_store(kn_cuda_writer *w, int i)
-{
-    const kn_store *s = &w->ph->nest.stores.data[i];
-    bool lanes = varies_by_lane(w, &s->access);
-    const char *guard = kn_cuda_once(w, s, w->ph->how.vec > 1 && !lanes ? "l == 0" : "");
-    const kn_transpose *tile = kn_transpose_of_store(w->ph, i);
-    if (tile) {
-        kn_cuda_line(w, "%s = %s;", kn_cuda_in_tile(w, tile, lanes ? "l" : NULL),
-                     kn_cuda_operand(w, s->value));
-        return;
-    }
-    kn_cuda_guarded(w, guard,
-                    kn_cuda_printed(w, "%s[%s] = %s;", w->k->bufs.data[s->access.buf].name,
-                                    kn_cuda_offset(w, &s->access, 'o', i, lanes ? "l" : NULL),
-                                    kn_cuda_operand(w, s->value)));
-}
-
-/* A store that only index 0 along some axis does is no vector store, which needs every lane. */
-static bool vector_store(const kn_cuda_writer *w, int i)
-{
-    const kn_store *s = &w->ph->nest.stores.data[i];
-    return s->access.vector && !s->once;
-}
-
-static bool in_registers(const kn_cuda_writer *w, int store)
-{
-    return kn_in_registers(kn_transpose_of_store(w->ph, store));
 }
 
 static void write_vector_store(kn_cuda_writer *w, int i)
@@ -176,151 +138,6 @@ static void write_vector_store(kn_cuda_writer *w, int i)
                  kn_phase_vector_axis(w->ph));
 }
 
-/* This step's element of a value that is kept in registers. */
-static const char *kept_element(kn_cuda_writer *w, int i)
-{
-    return kn_cuda_printed(w, "%s.at[%s]", kn_cuda_vector(w, i), w->ph->how.vec > 1 ? "l" : "0");
-}
-
-/* Computes an element value, and keeps it if later sweeps need it. */
-static void define_element(kn_cuda_writer *w, int i)
-{
-    kn_cuda_define(w, i, kn_cuda_expression(w, i));
-    if (kn_kept(w->ph, i) == KN_KEEP_REGISTERS)
-        kn_cuda_line(w, "%s = %s;", kept_element(w, i), kn_cuda_value(w, i));
-    else if (kn_kept(w->ph, i) == KN_KEEP_SHARED)
-        kn_cuda_line(w, "%s_vec.at[%s] = %s;", kn_cuda_value(w, i), w->ph->how.vec > 1 ? "l" : "0",
-                     kn_cuda_value(w, i));
-}
-
-/* One element of what a step needs. */
-static void write_element(kn_cuda_writer *w, int i)
-{
-    const kn_phase *ph = w->ph;
-    const kn_value *v = &ph->nest.values.data[i];
-    if (!w->need[i] || v->level != KN_ELEMENT)
-        return;
-    if (v->kind == KN_V_ELEM && !w->loaded[i])
-        define_element(w, i);
-    else if (v->kind == KN_V_GATHER) /* its indices have just been computed */
-        kn_cuda_define_load(w, i, varies_by_lane(w, v->access) ? "l" : NULL);
-    else if (kn_cuda_in_registers(w, i))
-        kn_cuda_define(w, i, kept_element(w, i));
-    else if ((v->kind == KN_V_LOAD && v->access->vector) || kn_cuda_in_shared(w, i))
-        kn_cuda_define(
-            w, i,
-            kn_cuda_printed(w, "%s_vec.at[%s]", kn_cuda_value(w, i), ph->how.vec > 1 ? "l" : "0"));
-    else if (kn_has_access(v) && varies_by_lane(w, v->access))
-        kn_cuda_define_load(w, i, "l");
-}
-
-/* What becomes of an element. */
-static void write_uses(kn_cuda_writer *w)
-{
-    const kn_phase *ph = w->ph;
-    for (int r = 0; r < ph->nest.reds.len; r++)
-        if (ph->nest.reds.data[r].stage == w->sweep)
-            kn_cuda_accumulate(w, r);
-    for (int i = 0; i < ph->nest.stores.len; i++) {
-        if (!kn_cuda_stores_now(w, i))
-            continue;
-        if (vector_store(w, i) || in_registers(w, i))
-            kn_cuda_line(w, "o%d_vec.at[%s] = %s;", i, ph->how.vec > 1 ? "l" : "0",
-                         kn_cuda_operand(w, ph->nest.stores.data[i].value));
-        else
-            write_element_store(w, i);
-    }
-}
-
-/* Is the value one of a run of `run` lanes, computed once for all of them? */
-static bool is_shared(const kn_cuda_writer *w, int run, int i)
-{
-    const kn_value *v = kn_value_at(w->ph, i);
-    return w->need[i] && v->level == KN_ELEMENT && v->kind == KN_V_ELEM && !w->loaded[i] &&
-           !w->lanes[i].known && w->lanes[i].alike >= run;
-}
-
-/* The shortest run of lanes that share a value; 1: none do. */
-static int shortest_run(const kn_cuda_writer *w)
-{
-    int run = 0;
-    for (int i = 0; w->lanes && i < w->ph->nest.values.len; i++)
-        if (is_shared(w, 2, i) && (!run || w->lanes[i].alike < run))
-            run = w->lanes[i].alike;
-    return run ? run : 1;
-}
-
-/* Marks in once[] what a run computes once, and in each[] what each of its lanes computes. */
-static void divide(const kn_cuda_writer *w, int run, bool *once, bool *each)
-{
-    const kn_phase *ph = w->ph;
-    for (int r = 0; r < ph->nest.reds.len; r++)
-        each[ph->nest.reds.data[r].value] |= ph->nest.reds.data[r].stage == w->sweep;
-    for (int i = 0; i < ph->nest.stores.len; i++)
-        if (kn_cuda_stores_now(w, i))
-            each[ph->nest.stores.data[i].value] = true;
-    for (int i = ph->nest.values.len - 1; i >= 0; i--) {
-        const kn_value *v = kn_value_at(ph, i);
-        bool computed = v->kind == KN_V_GATHER || (v->kind == KN_V_ELEM && !w->loaded[i]);
-        each[i] = each[i] || (w->need[i] && kn_kept(ph, i) && v->kind == KN_V_ELEM);
-        if (each[i] && is_shared(w, run, i)) {
-            once[i] = true;
-            each[i] = false;
-        }
-        for (int k = 0; computed && k < v->nin; k++) {
-            once[v->in[k]] |= once[i];
-            each[v->in[k]] |= each[i];
-        }
-    }
-}
-
-/* Lanes by runs, of which each shares values. */
-static void write_runs(kn_cuda_writer *w, int run)
-{
-    const int n = w->ph->nest.values.len;
-    bool *once = KN_NEW_ARRAY(w->t->arena, bool, n + 1),
-         *each = KN_NEW_ARRAY(w->t->arena, bool, n + 1);
-    divide(w, run, once, each);
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int first_lane = 0; first_lane < %d; first_lane += %d)", w->ph->how.vec,
-                 run);
-    kn_cuda_line(w, "const int l = first_lane;");
-    for (int i = 0; i < n; i++)
-        if (once[i])
-            write_element(w, i);
-    kn_put(w->t, "#pragma unroll\n");
-    kn_cuda_open(w, "for (int l = first_lane; l < first_lane + %d; ++l)", run);
-    for (int i = 0; i < n; i++)
-        if (each[i])
-            write_element(w, i);
-    write_uses(w);
-    kn_cuda_close(w);
-    kn_cuda_close(w);
-}
-
-/* The elements of a step, one by one. */
-static void write_lanes(kn_cuda_writer *w)
-{
-    const kn_phase *ph = w->ph;
-    const int run = shortest_run(w);
-    if (run > 1) {
-        write_runs(w, run);
-        return;
-    }
-    if (ph->how.vec > 1) {
-        kn_put(w->t, "#pragma unroll\n");
-        kn_cuda_open(w, "for (int l = 0; l < %d; ++l)", ph->how.vec);
-    }
-    if (ph->how.unaligned)
-        kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", kn_cuda_lane_is_member(w)), "continue;");
-    kn_cuda_write_axes_of_lane(w);
-    for (int i = 0; i < ph->nest.values.len; i++)
-        write_element(w, i);
-    write_uses(w);
-    if (ph->how.vec > 1)
-        kn_cuda_close(w);
-}
-
 /* May a step compute its elements a second time, when a quotient by the reciprocal turns out inexact? It may if all it
  * does with them is to store vectors. */
 static bool may_repeat(const kn_cuda_writer *w)
@@ -330,7 +147,8 @@ static bool may_repeat(const kn_cuda_writer *w)
     for (int r = 0; r < ph->nest.reds.len; r++)
         repeat = repeat && ph->nest.reds.data[r].stage != w->sweep;
     for (int i = 0; i < ph->nest.stores.len; i++)
-        repeat = repeat && (!kn_cuda_stores_now(w, i) || vector_store(w, i) || in_registers(w, i));
+        repeat = repeat && (!kn_cuda_stores_now(w, i) || kn_cuda_stores_vector(w, i) ||
+                            kn_cuda_stores_in_registers(w, i));
     for (int i = 0; i < ph->nest.values.len; i++) {
         bool computed = w->need[i] && !w->loaded[i] && kn_value_at(ph, i)->kind == KN_V_ELEM;
         quotients = quotients || (computed && kn_cuda_divides_exactly(w, i));
@@ -348,7 +166,8 @@ void kn_cuda_step(kn_cuda_writer *w)
             kn_cuda_line(w, "kn_opaque(%s);", kn_cuda_vector(w, i));
     write_loads(w);
     for (int i = 0; i < ph->nest.stores.len; i++)
-        if (kn_cuda_stores_now(w, i) && (vector_store(w, i) || in_registers(w, i)))
+        if (kn_cuda_stores_now(w, i) &&
+            (kn_cuda_stores_vector(w, i) || kn_cuda_stores_in_registers(w, i)))
             kn_cuda_line(w, "kn_vec<%s, %d> o%d_vec;",
                          kn_cuda_type(w->k->bufs.data[ph->nest.stores.data[i].access.buf].dtype),
                          ph->how.vec, i);
@@ -358,23 +177,23 @@ void kn_cuda_step(kn_cuda_writer *w)
     if (may_repeat(w)) {
         kn_cuda_line(w, "bool exact = true;");
         w->quotients = KN_TESTED_TOGETHER;
-        write_lanes(w);
+        kn_cuda_lanes(w);
         w->quotients = KN_DIVIDED;
         kn_cuda_open(w, "if (!exact)");
-        write_lanes(w);
+        kn_cuda_lanes(w);
         kn_cuda_close(w);
         w->quotients = KN_EACH_TESTED;
     } else {
-        write_lanes(w);
+        kn_cuda_lanes(w);
     }
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].stage == w->sweep)
             kn_cuda_after_lanes(w, r);
     store_kept_in_shared(w);
     for (int i = 0; i < ph->nest.stores.len; i++)
-        if (kn_cuda_stores_now(w, i) && in_registers(w, i))
+        if (kn_cuda_stores_now(w, i) && kn_cuda_stores_in_registers(w, i))
             kn_cuda_line(w, "o%d_regs[r] = o%d_vec;", i, i);
-        else if (kn_cuda_stores_now(w, i) && vector_store(w, i))
+        else if (kn_cuda_stores_now(w, i) && kn_cuda_stores_vector(w, i))
             write_vector_store(w, i);
     w->in_step = false;
 }

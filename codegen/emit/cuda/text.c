@@ -102,12 +102,18 @@ void kn_cuda_find_wide(kn_cuda_writer *w)
     }
 }
 
-const char *kn_cuda_operand(kn_cuda_writer *w, int i)
+const char *kn_cuda_operand_of_lane(kn_cuda_writer *w, int i, const char *lane)
 {
     const char *name = kn_cuda_value(w, i);
     if (w->in_step && w->broadcast[i])
-        return kn_cuda_broadcast_value(w, i);
-    return w->wide[i] ? kn_cuda_printed(w, "%s[l]", name) : name;
+        return kn_cuda_broadcast_value(w, i, lane);
+    return w->wide[i] ? kn_cuda_printed(w, "%s[%s]", name, lane) : name;
+}
+
+const char *kn_cuda_operand(kn_cuda_writer *w, int i)
+{
+    return w->paired && w->paired[i] ? kn_cuda_printed(w, "%s.at[l - pair]", kn_cuda_value(w, i))
+                                     : kn_cuda_operand_of_lane(w, i, "l");
 }
 
 void kn_cuda_open_groups(kn_cuda_writer *w)
@@ -241,7 +247,7 @@ const char *kn_cuda_extents(kn_cuda_writer *w, int from, int to)
 
 /* ---- values ---- */
 
-const char *kn_cuda_broadcast_value(kn_cuda_writer *w, int i)
+const char *kn_cuda_broadcast_value(kn_cuda_writer *w, int i, const char *lane)
 {
-    return kn_cuda_printed(w, "%s_broadcast%d[l]", kn_cuda_value(w, i), w->sweep);
+    return kn_cuda_printed(w, "%s_broadcast%d[%s]", kn_cuda_value(w, i), w->sweep, lane);
 }

@@ -108,17 +108,24 @@ static const char *wide_product(kn_cuda_writer *w, int i)
     return x && y ? kn_cuda_printed(w, "kn_multiply_wide(%s, %s)", x, y) : NULL;
 }
 
+bool kn_cuda_is_rounded_float(const kn_cuda_writer *w, int i)
+{
+    const kn_value *v = kn_value_at(w->ph, i);
+    return v->kind == KN_V_ELEM && v->dtype == KN_BF16 && !kn_kept(w->ph, i) &&
+           (v->op == KN_OP_WHERE ||
+            (v->op == KN_OP_CAST && kn_value_at(w->ph, v->in[0])->dtype == KN_F32));
+}
+
 /* Value i, of bf16, as a float. What is only rounded to bf16 stays in a float's bits. */
 static const char *widened(kn_cuda_writer *w, int i)
 {
     const kn_value *v = kn_value_at(w->ph, i);
-    const bool computed = v->kind == KN_V_ELEM && !kn_kept(w->ph, i);
-    if (computed && v->op == KN_OP_CAST && kn_value_at(w->ph, v->in[0])->dtype == KN_F32)
+    if (!kn_cuda_is_rounded_float(w, i))
+        return kn_cuda_printed(w, "kn_cast<float>(%s)", kn_cuda_operand(w, i));
+    if (v->op == KN_OP_CAST)
         return kn_cuda_printed(w, "kn_round_to_bf16(%s)", kn_cuda_operand(w, v->in[0]));
-    if (computed && v->op == KN_OP_WHERE)
-        return kn_cuda_printed(w, "kn_where(%s, %s, %s)", kn_cuda_operand(w, v->in[0]),
-                               widened(w, v->in[1]), widened(w, v->in[2]));
-    return kn_cuda_printed(w, "kn_cast<float>(%s)", kn_cuda_operand(w, i));
+    return kn_cuda_printed(w, "kn_where(%s, %s, %s)", kn_cuda_operand(w, v->in[0]),
+                           widened(w, v->in[1]), widened(w, v->in[2]));
 }
 
 const char *kn_cuda_expression(kn_cuda_writer *w, int i)
@@ -160,8 +167,11 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
 
 void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
 {
-    kn_cuda_declare(w, true, kn_cuda_type(kn_value_at(w->ph, i)->dtype), kn_cuda_value(w, i),
-                    w->wide[i], expr);
+    if (w->paired && w->paired[i])
+        kn_cuda_line(w, "%s = %s;", kn_cuda_operand(w, i), expr);
+    else
+        kn_cuda_declare(w, true, kn_cuda_type(kn_value_at(w->ph, i)->dtype), kn_cuda_value(w, i),
+                        w->wide[i], expr);
 }
 
 /* The offset of a GATHER: its access's, `at`, and that of each index. */

@@ -9,7 +9,9 @@
  *   broadcast.c   row packing: values of a group, broadcast to the threads that have its elements
  *   reducer.c     types and functions of user-defined reductions
  *   combine.c     accumulators, and combines over lanes, warps, rows of threads, and the blocks of a cluster
- *   step.c        one step of a sweep: loads, values, accumulations, stores
+ *   pairs.c       what both lanes of a pair have at once: arithmetic of 16-bit floats
+ *   lanes.c       the lanes of a step: elements, accumulations, stores
+ *   step.c        one step of a sweep: loads into vectors, lanes, stores of vectors
  *   transpose.c   transposed accesses, through tiles in shared memory or by in-register transposes
  *   copies.c      asynchronous copies into shared memory
  *   unrolled.c    steps that are unrolled because each has registers of its own
@@ -23,6 +25,7 @@
 #ifndef KN_CODEGEN_CUDA_WRITER_H
 #define KN_CODEGEN_CUDA_WRITER_H
 
+#include "codegen/kir/halves.h"
 #include "codegen/kir/kir.h"
 #include "codegen/kir/lanes.h"
 #include "codegen/kir/precision.h"
@@ -51,6 +54,7 @@ typedef struct kn_cuda_writer {
     bool *declared; /* its registers are declared */
     bool *wide; /* COLS: a group value that is an array, an element for each of a thread's groups */
     bool *broadcast;       /* packed: a group value that differs from group to group */
+    bool *paired;          /* a value of both lanes of a pair; NULL where lanes go one by one */
     const kn_lanes *lanes; /* what lanes have in common, or NULL */
     const bool *imprecise; /* codegen/kir/precision.h */
     /* ---- the steps being written ---- */
@@ -91,8 +95,10 @@ const char *kn_cuda_type(kn_dtype t);
 const char *kn_cuda_value(kn_cuda_writer *w, int i);
 /* Value i as an operand: of group l where a thread has several, and what was broadcast inside a step of packed rows. */
 const char *kn_cuda_operand(kn_cuda_writer *w, int i);
-/* "v3_broadcast1[l]": value i as this sweep's steps have it after its broadcast. */
-const char *kn_cuda_broadcast_value(kn_cuda_writer *w, int i);
+/* The same of lane `lane`, if it is not of a pair. */
+const char *kn_cuda_operand_of_lane(kn_cuda_writer *w, int i, const char *lane);
+/* "v3_broadcast1[l]": value i as this sweep's steps have it in lane l after its broadcast. */
+const char *kn_cuda_broadcast_value(kn_cuda_writer *w, int i, const char *lane);
 /* In columns a thread has vec neighbouring groups. */
 bool kn_cuda_wide(const kn_phase *ph);
 /* Finds wide and broadcast values, on entering a phase. */
@@ -157,6 +163,8 @@ const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype 
                               const char *const *in, int nin);
 /* What value i, which is computed, is. */
 const char *kn_cuda_expression(kn_cuda_writer *w, int i);
+/* Is value i, of bf16, in a float's bits where it is widened? */
+bool kn_cuda_is_rounded_float(const kn_cuda_writer *w, int i);
 /* Is element value i a quotient by a group value, exact to the last bit? */
 bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i);
 /* const T name = expr; for value i, and the same of what it loads. */
@@ -227,6 +235,23 @@ void kn_cuda_combine_deferred(kn_cuda_writer *w);
 void kn_cuda_across_accumulators(kn_cuda_writer *w);
 void kn_cuda_combine_across(kn_cuda_writer *w);
 void kn_cuda_store_across(kn_cuda_writer *w);
+
+/* ---- pairs.c ---- */
+
+/* Do both lanes of a pair have value i, which is computed, at once? What it is then, and the type of values of pairs. */
+bool kn_cuda_is_of_pair(const kn_cuda_writer *w, int i);
+const char *kn_cuda_pair_expression(kn_cuda_writer *w, int i);
+const char *kn_cuda_pair_type(kn_cuda_writer *w, int i);
+
+/* ---- lanes.c ---- */
+
+/* Have lanes different elements of an access? */
+bool kn_cuda_varies_by_lane(kn_cuda_writer *w, const kn_access *acc);
+/* Do a store's elements go to a vector first: one that is stored whole, or a register tile's? */
+bool kn_cuda_stores_vector(const kn_cuda_writer *w, int i);
+bool kn_cuda_stores_in_registers(const kn_cuda_writer *w, int i);
+/* The elements of a step, and what becomes of them. */
+void kn_cuda_lanes(kn_cuda_writer *w);
 
 /* ---- step.c ---- */
 
@@ -308,6 +333,10 @@ void kn_cuda_write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by);
 void kn_cuda_mark_in_shared(kn_cuda_writer *w);
 /* Declares the registers of value i for so many steps, unless it has been done. */
 void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps);
+/* Does the first sweep compute values for later ones of no load, such as random numbers? Computes these, before the
+ * loads of prefetched elements. */
+bool kn_cuda_computes_ahead(const kn_cuda_writer *w);
+void kn_cuda_compute_ahead(kn_cuda_writer *w, const kn_cuda_stride *by);
 /* Before the loop over groups: loads what is the same for all of them into registers. */
 void kn_cuda_load_hoisted(kn_cuda_writer *w, const kn_cuda_stride *by);
 

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/work.h"
+#include "codegen/kir/halves.h"
 #include "codegen/plan/nests/planner.h"
 #include "ir/view.h"
 
@@ -176,12 +177,13 @@ static int cast_value(lowering *lo, int value, kn_dtype t, kn_loc loc)
     return add_elem(lo, KN_OP_CAST, t, &value, 1, loc);
 }
 
-/* Operations on 16-bit floats compute in f32 and round each result to 16 bits, so that values are the same whether or
- * not they go through memory. */
+/* Operations on 16-bit floats compute in f32, unless the device has them, and round each result to 16 bits, so that
+ * values are the same whether or not they go through memory. */
 static int lower_elem(lowering *lo, const kn_node *n, const int *operands)
 {
-    int in[KN_MAX_IN], made;
-    bool moves = n->op == KN_OP_COPY || n->op == KN_OP_WHERE;
+    int in[KN_MAX_IN] = {0}, made;
+    bool moves = n->op == KN_OP_COPY || n->op == KN_OP_WHERE ||
+                 (lo->p->problem->target->sm && kn_is_half_arithmetic(n->op, n->dtype));
     for (int k = 0; k < n->nin; k++)
         in[k] =
             moves || n->op == KN_OP_CAST

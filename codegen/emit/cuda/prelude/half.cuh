@@ -103,3 +103,37 @@ template <> struct kn_converter<kn_f16, double> {
         return kn_converter<kn_f16, float>::of(f);
     }
 };
+
+// Each result is rounded once.
+#define KN_ON_HALVES(operation, T)                                                                 \
+    __device__ __forceinline__ T operator operation(T x, T y)                                      \
+    {                                                                                              \
+        return kn_converter<T, float>::of(kn_widen(x) operation kn_widen(y));                      \
+    }
+KN_ON_HALVES(+, kn_f16)
+KN_ON_HALVES(-, kn_f16)
+KN_ON_HALVES(*, kn_f16)
+KN_ON_HALVES(+, kn_bf16)
+KN_ON_HALVES(-, kn_bf16)
+KN_ON_HALVES(*, kn_bf16)
+#undef KN_ON_HALVES
+__device__ __forceinline__ kn_f16 kn_negative(kn_f16 x) { return kn_f16{(unsigned short)(x.bits ^ 0x8000)}; }
+__device__ __forceinline__ kn_bf16 kn_negative(kn_bf16 x) { return kn_bf16{(unsigned short)(x.bits ^ 0x8000)}; }
+__device__ __forceinline__ kn_f16 kn_abs(kn_f16 x) { return kn_f16{(unsigned short)(x.bits & 0x7fff)}; }
+__device__ __forceinline__ kn_bf16 kn_abs(kn_bf16 x) { return kn_bf16{(unsigned short)(x.bits & 0x7fff)}; }
+__device__ __forceinline__ kn_f16 kn_maximum(kn_f16 x, kn_f16 y)
+{
+    return kn_converter<kn_f16, float>::of(kn_maximum(kn_widen(x), kn_widen(y)));
+}
+__device__ __forceinline__ kn_bf16 kn_maximum(kn_bf16 x, kn_bf16 y)
+{
+    return kn_converter<kn_bf16, float>::of(kn_maximum(kn_widen(x), kn_widen(y)));
+}
+__device__ __forceinline__ kn_f16 kn_minimum(kn_f16 x, kn_f16 y)
+{
+    return kn_converter<kn_f16, float>::of(kn_minimum(kn_widen(x), kn_widen(y)));
+}
+__device__ __forceinline__ kn_bf16 kn_minimum(kn_bf16 x, kn_bf16 y)
+{
+    return kn_converter<kn_bf16, float>::of(kn_minimum(kn_widen(x), kn_widen(y)));
+}
