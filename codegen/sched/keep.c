@@ -8,7 +8,8 @@
  *              costs no register, and pays if it saves more than a copy. If there is none, as for a float computed from a
  *              16-bit x, it takes new registers, up to KN_KEPT_WORDS with all others. Beyond FEW_WORDS fewer threads
  *              fit, so it has to save more than NEW_REGISTER_PRICE. In mixed phases, which are not charged that, up to
- *              KN_MIXED_WORDS with all others (measured: docs/lab/mixed-rows.md).
+ *              KN_MIXED_WORDS with all others (measured: docs/lab/mixed-rows.md). Beyond these it may spill, and has to
+ *              save more than SPILL_PRICE a word.
  *   shared     It takes over the place of a kept load likewise, in a block or a cluster, but no new one. It is written and
  *              read once more.
  *   CPUs       It goes through the worker's memory, in phases of rows that the second-level cache holds; at most
@@ -25,6 +26,7 @@ enum {
      * docs/lab/rows-of-16-bits.md) */
     NEW_REGISTER_PRICE = 16,
     FEW_WORDS = 24,
+    SPILL_PRICE = 32,
     MEMORY_PRICE = 4,
     LOAD_COST = 2,
     FUNCTION_COST = 4,
@@ -141,11 +143,13 @@ static bool has_room(const keeper *k, const kn_hold *place, int i)
     return free;
 }
 
-/* The value of the same type whose place value i may take over; i itself if it may have new registers; -1 for none. */
-static int find_room(const keeper *k, int i)
+/* The value of the same type whose place value i may take over; i itself where it has new registers, if it saves so much;
+ * -1 for none. */
+static int find_room(const keeper *k, int i, int gain)
 {
-    const int most = k->ph->how.mixed ? KN_MIXED_WORDS : KN_KEPT_WORDS;
-    int words = kn_kept_words(k->ph, i) + kn_across_words(k->ph) * k->ph->how.steps;
+    const int most = k->ph->how.mixed ? KN_MIXED_WORDS : KN_KEPT_WORDS,
+              own = kn_kept_words(k->ph, i);
+    int words = own + kn_across_words(k->ph) * k->ph->how.steps;
     for (int n = 0; n < k->ph->how.holds.len; n++) {
         const kn_hold *h = &k->ph->how.holds.data[n];
         if (h->value != i && has_room(k, h, i))
@@ -153,11 +157,12 @@ static int find_room(const keeper *k, int i)
         if (h->value != i && h->where == k->where && h->room == h->value)
             words += kn_kept_words(k->ph, h->value);
     }
-    return k->where == KN_KEEP_REGISTERS && words <= most ? i : -1;
+    const bool fits = words <= most,
+               pays = gain * k->ph->how.vec * k->ph->how.steps > SPILL_PRICE * own;
+    return k->where == KN_KEEP_REGISTERS && (fits || pays) ? i : -1;
 }
 
-/* Keeps value i, and returns the additions that it saves, less the price of threads that do not fit for it; 0 if they
- * are no more than `least`, or there is no room. */
+/* Keeps value i, and returns the additions that it saves; 0 if they are no more than `least`, or there is no room. */
 static int keep_one(keeper *k, kn_phase *ph, int i, int least)
 {
     kn_hold *h = kn_hold_value(k->arena, ph, i, k->where); /* what else is needed depends on it */
@@ -166,12 +171,11 @@ static int keep_one(keeper *k, kn_phase *ph, int i, int least)
     k->freed.len = 0;
     for (int t = h->since + 1; t < ph->nest.nsweeps; t++)
         gain += uses_of(k, t)[i] ? free_operands(k, i, t) : 0;
-    if (gain <= least || (k->where != KN_KEEP_FRAME && (h->room = find_room(k, i)) < 0))
+    if (gain <= least || (k->where != KN_KEEP_FRAME && (h->room = find_room(k, i, gain)) < 0))
         return 0;
     bool fewer_threads = k->where == KN_KEEP_REGISTERS && h->room == i && !ph->how.mixed &&
                          kn_held_words(ph) > FEW_WORDS;
-    gain -= fewer_threads ? k->new_price : 0;
-    return gain > least ? gain : 0;
+    return fewer_threads && gain <= k->new_price ? 0 : gain;
 }
 
 /* What keep_one() did, undone. */

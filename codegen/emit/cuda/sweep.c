@@ -346,19 +346,30 @@ int kn_cuda_last_stage(const kn_phase *ph)
     return last;
 }
 
+/* Mixed: all loads of elements, in flight together with those of group values. Before they wait for the prefetch, threads
+ * compute what needs none of it. */
+static void write_loads_of_mixed(kn_cuda_writer *w, const kn_cuda_stride *by, bool ahead)
+{
+    if (ahead) {
+        kn_cuda_group_values(w, 0);
+        kn_cuda_compute_ahead(w, by);
+    }
+    if (w->ph->how.prefetch)
+        kn_cuda_line(w, "kn_wait_copies();");
+    kn_cuda_load_all_steps(w, by);
+    if (w->ph->how.prefetch)
+        kn_cuda_prefetch_next(w);
+}
+
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader)
 {
-    /* mixed: so that element loads and those of group values are in flight together */
-    if (w->ph->how.mixed) {
-        if (w->ph->how.prefetch)
-            kn_cuda_line(w, "kn_wait_copies();");
-        kn_cuda_load_all_steps(w, by);
-        if (w->ph->how.prefetch)
-            kn_cuda_prefetch_next(w);
-    }
+    const bool ahead = w->ph->how.mixed && kn_cuda_computes_ahead(w);
+    if (w->ph->how.mixed)
+        write_loads_of_mixed(w, by, ahead);
     const int last = w->ph->how.deferred ? 0 : kn_cuda_last_stage(w->ph);
     for (int t = 0; t <= last; t++) {
-        kn_cuda_group_values(w, t);
+        if (t > 0 || !ahead)
+            kn_cuda_group_values(w, t);
         kn_cuda_group_stores(w, t, leader);
         if (w->ph->how.packed && t < w->ph->nest.nsweeps)
             kn_cuda_broadcast(w, t);
