@@ -230,6 +230,22 @@ static kn_node *operand(maker *m, const kn_node *other)
     return number(m);
 }
 
+/* Can a size that is an operand be a number of type t? For other sizes it is an error that the program says. */
+static bool fits(maker *m, const kn_node *x, kn_dtype t)
+{
+    return x->op != KN_OP_EXTENT || !kn_is_int(t) || size_of(m, x->u.dim) <= kn_int_max(t);
+}
+
+/* Of every type that is there: which one is common is the operation's business. */
+static bool fit_each_other(maker *m, kn_node *const *in, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++)
+            if (!in[k]->weak && !fits(m, in[i], in[k]->dtype))
+                return false;
+    return true;
+}
+
 /* Keeps values where functions say something: mostly. */
 static kn_node *tamed(maker *m, kn_op op, kn_node *x)
 {
@@ -302,7 +318,9 @@ static kn_node *random_elem(maker *m)
     for (int k = 0; k < kn_ops[op].arity; k++)
         if (!in[k])
             return NULL;
-    return kn_build_elem(m->g, op, in, kn_ops[op].arity, nowhere);
+    return fit_each_other(m, in, kn_ops[op].arity)
+               ? kn_build_elem(m->g, op, in, kn_ops[op].arity, nowhere)
+               : NULL;
 }
 
 static kn_node *random_reduce(maker *m);
@@ -315,7 +333,7 @@ static kn_node *uniform_value(maker *m)
     if (chance(m->r, 40)) {
         kn_node *v = number(m);
         kn_dtype t = random_dtype(m->r);
-        return kn_build_full(m->g, x->shape, x->rank, v, t, nowhere);
+        return v && fits(m, v, t) ? kn_build_full(m->g, x->shape, x->rank, v, t, nowhere) : NULL;
     }
     if (chance(m->r, 20) && x->rank)
         x = random_reduce(m);

@@ -74,6 +74,29 @@ static void test_text_quotient(void **state)
     kn_arena_finish(&a);
 }
 
+/* ---- sizes ---- */
+
+/* Programs are made for sizes that they take: one that meets integers as a number fits their type. In that of seed 930230
+ * an array of u8 met 1021. */
+static void test_sizes_are_taken(void **state)
+{
+    (void)state;
+    enum { GRAPHS = EFFORT(40000, 4000) };
+    const uint64_t first = setting("KILN_SEED", 930230), n = setting("KILN_FUZZ", GRAPHS);
+    for (uint64_t seed = first; seed < first + n; seed++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        program *p = KN_NEW(&a, program);
+        rng r = {seed};
+        p->arena = &a;
+        p->seed = seed;
+        generate_graph(p, &r, ELEMENTS, NULL);
+        if (kn_facts_check(&p->graph->facts, p->graph->syms, &a, p->sizes) != KN_OK)
+            fail_msg("KILN_SEED=%llu: %s", (unsigned long long)seed, kn_last_error());
+        kn_arena_finish(&a);
+    }
+}
+
 /* ---- a planted fault ---- */
 
 /* The CPU device, but for what comes back from it: while `wrong` is set, its bits are not what was computed. Memory
@@ -259,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text), cmocka_unit_test(test_text_quotient),
-        cmocka_unit_test(test_planted), cmocka_unit_test(test_sizes_stay)};
+        cmocka_unit_test(test_sizes_are_taken), cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_sizes_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
