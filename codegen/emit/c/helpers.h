@@ -75,8 +75,8 @@ static inline i64 kn_checked(const kn_c_call *c, int value, i64 at, i64 size)
     return 0;
 }
 
-/* The extreme of floats that a loop has found, of which it knows that of all but NaN; a NaN, if there is any; and of which
- * sign the extreme is if it is a zero. */
+/* The extreme of floats that a loop has found, of which it knows that of all but NaN; whether there was a NaN; and of
+ * which sign the extreme is if it is a zero. */
 #define KN_EXTREME(T, U)                                                                           \
     static inline U kn_bits_of_##T(T x)                                                            \
     {                                                                                              \
@@ -84,10 +84,10 @@ static inline i64 kn_checked(const kn_c_call *c, int value, i64 at, i64 size)
         __builtin_memcpy(&u, &x, sizeof u);                                                        \
         return u;                                                                                  \
     }                                                                                              \
-    static inline T kn_extreme_##T(T best, T odd, U bits)                                          \
+    static inline T kn_extreme_##T(T best, U odd, U bits)                                          \
     {                                                                                              \
         const T zero = bits >> (8 * sizeof(U) - 1) ? -(T)0 : (T)0;                                 \
-        return odd != odd ? odd : best == 0 ? zero : best;                                         \
+        return odd ? (T)__builtin_nanf("") : best == 0 ? zero : best;                              \
     }
 KN_EXTREME(f32, u32)
 KN_EXTREME(f64, u64)

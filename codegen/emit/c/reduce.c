@@ -2,8 +2,8 @@
  * for each of KN_FOLD_LANES lanes, as the interpreter's folds have, in columns variables of a lane.
  *
  *   added      lane: the sum, product, ... so far
- *   extreme    lane: the extreme so far, of what is no NaN; odd: a NaN, or 0; bits: whose sign is that of an extreme that
- *              is a zero
+ *   extreme    lane: the extreme so far, of what is no NaN; odd: not 0 if there was a NaN; bits: whose sign is that of an
+ *              extreme that is a zero
  *   variance   lane and squares: sums of deviations from the shift, and of their squares */
 #include "codegen/emit/c/writer.h"
 
@@ -51,7 +51,7 @@ void kn_c_declare_acc(kn_c_writer *w, int r)
     const bool cols = w->mode == KN_C_COLS;
     if (is_extreme(w, r)) {
         put_local(w, kn_c_type(t), "lane", r, identity(w, r));
-        put_local(w, kn_c_type(t), "odd", r, "0");
+        put_local(w, bits_type(t), "odd", r, "0");
         put_local(w, bits_type(t), "bits", r, red_at(w, r)->op == KN_OP_MIN ? "0" : "-1");
         return;
     }
@@ -80,7 +80,7 @@ static void put_nearer(kn_c_writer *w, int r, const char *at, const char *value,
     const bool min = red_at(w, r)->op == KN_OP_MIN;
     kn_c_line(w, "lane%d%s = %s %s lane%d%s ? %s : lane%d%s;", r, at, value, min ? "<" : ">", r, at,
               value, r, at);
-    kn_c_line(w, "odd%d%s = %s != %s ? %s : odd%d%s;", r, at, odd, odd, odd, r, at);
+    kn_c_line(w, "odd%d%s |= %s;", r, at, odd);
     kn_c_line(w, "bits%d%s %s= %s;", r, at, min ? "|" : "&", bits);
 }
 
@@ -89,7 +89,8 @@ void kn_c_put_into_acc(kn_c_writer *w, int r, const char *value)
     const char *const at = w->mode == KN_C_COLS ? "" : "[j]", *const type =
                                                                   kn_c_type(type_of(w, r));
     if (is_extreme(w, r)) {
-        put_nearer(w, r, at, value, value, kn_c_printed(w, "kn_bits_of_%s(%s)", type, value));
+        put_nearer(w, r, at, value, kn_c_printed(w, "%s != %s ? -1 : 0", value, value),
+                   kn_c_printed(w, "kn_bits_of_%s(%s)", type, value));
         return;
     }
     if (!is_variance(w, r)) {
