@@ -57,43 +57,44 @@ static inline unsigned short kn_F16_from_F32(float x)
 
 /* ---- functions ---- */
 
-/* exp(z) = 2^k exp(r), |r| <= ln(2)/2: gives exp(r), and k + bias in the low bits of `k`: adding 1.5 * 2^23 rounds to an
- * integer there. The first product is exact. */
-static inline float kn_exp_part(float z, float bias, unsigned *k)
+/* exp(x) = p * s * s, s = 2^n and p = exp(r) for |r| <= ln(2): an even power of 2 takes one factor where others take two
+ * that differ. n comes from `z`, which is x where exp(x) is finite; adding 1.5 * 2^23 rounds to an integer in the low
+ * bits. The first product is exact. */
+static inline float kn_exp_part(float x, float z, float *s)
 {
-    const float t = KN_FMA(z, 0x1.715476p0f, 0x1.8p23f + bias), whole = t - (0x1.8p23f + bias);
-    const float r = KN_FMA(whole, 2.12194440e-4f, KN_FMA(whole, -0.693359375f, z));
-    float p = 1.9875691500e-4f;
-    p = KN_FMA(p, r, 1.3981999507e-3f);
-    p = KN_FMA(p, r, 8.3334519073e-3f);
-    p = KN_FMA(p, r, 4.1665795894e-2f);
-    p = KN_FMA(p, r, 1.6666665459e-1f);
-    p = KN_FMA(p, r, 5.0000001201e-1f);
-    *k = kn_bits_of(t);
-    return KN_FMA(p, r * r, r) + 1;
+    const float t = KN_FMA(z, 0x1.715476p-1f, 0x1.8p23f + 127), n = t - (0x1.8p23f + 127);
+    const float r = KN_FMA(n, 4.2438888e-4f, KN_FMA(n, -1.38671875f, x));
+    float p = 0x1.9ba772p-13f;
+    p = KN_FMA(p, r, 0x1.71bedep-10f);
+    p = KN_FMA(p, r, 0x1.1126e8p-7f);
+    p = KN_FMA(p, r, 0x1.5549f0p-5f);
+    p = KN_FMA(p, r, 0x1.555514p-3f);
+    p = KN_FMA(p, r, 0x1.00000cp-1f);
+    p = KN_FMA(p, r, 1.0f);
+    *s = kn_of_bits(kn_bits_of(t) << 23);
+    return KN_FMA(p, r, 1.0f);
 }
 
-/* Multiplies by 2^k in two steps, of which the last one rounds to a subnormal number or goes to infinity. Where the
- * result is 0 that is not left to rounding: processors are slow at what underflows. A mask, because compilers make more
- * than that of two selections by one comparison. */
+/* Multiplies in two steps, of which the last one rounds to a subnormal number or goes to infinity. Where the result is 0
+ * that is not left to rounding: processors are slow at what underflows. What is larger than 89 has the power of 2 of that,
+ * and a larger r; masks and the minimum of integers do what selections would take more for. */
 static inline float kn_exp_f32(float x)
 {
     const unsigned some = x < -104.0f ? 0 : 0xffffffff;
-    const float z = kn_of_bits(kn_bits_of(x) & some);
-    unsigned k;
-    const float p = kn_exp_part(z > 89.0f ? 89.0f : z, 254, &k);
-    const unsigned first = k << 22 & 0x7f800000;
-    const float y = p * kn_of_bits(first) * kn_of_bits((k << 23) - first);
-    return kn_of_bits(kn_bits_of(y) & some);
+    const int u = (int)(kn_bits_of(x) & some), least = u < 0x42b20000 ? u : 0x42b20000; /* 89 */
+    float s;
+    const float p = kn_exp_part(kn_of_bits((unsigned)u), kn_of_bits((unsigned)least), &s);
+    const float z = kn_of_bits(kn_bits_of(s) & some);
+    return p * z * z;
 }
 
 /* 1 - 2 / (exp(2x) + 1), which cancels near 0: there a polynomial. */
 static inline float kn_tanh_f32(float x)
 {
     const float a = __builtin_fabsf(x), z = a > 10.0f ? 20.0f : a + a, w = x * x;
-    unsigned k;
-    const float e = kn_exp_part(z, 127, &k);
-    const float far = 1 - 2 / KN_FMA(e, kn_of_bits(k << 23), 1.0f);
+    float s;
+    const float e = kn_exp_part(z, z, &s);
+    const float far = 1 - 2 / KN_FMA(e * s, s, 1.0f);
     float p = -5.70498872745e-3f;
     p = KN_FMA(p, w, 2.06390887954e-2f);
     p = KN_FMA(p, w, -5.37397155531e-2f);
