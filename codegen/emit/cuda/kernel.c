@@ -18,6 +18,7 @@ static void enter_phase(kn_cuda_writer *w, int p)
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     kn_cuda_find_wide(w);
     w->imprecise = kn_find_imprecise(w->t->arena, w->ph);
+    w->whole = kn_find_whole(w->t->arena, w->ph);
     w->lanes = kn_find_lanes(w->t->arena, w->ph);
 }
 

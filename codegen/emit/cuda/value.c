@@ -158,6 +158,13 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
         return v->op == KN_OP_EXP
                    ? kn_cuda_printed(w, "kn_approximate_exp(%s)", in[0])
                    : kn_cuda_printed(w, "kn_approximate_quotient(%s, %s)", in[0], in[1]);
+    if (w->whole[i] == KN_WHOLE_LATER)
+        return in[0];
+    if (w->whole[i])
+        return kn_cuda_printed(w,
+                               w->whole[i] == KN_WHOLE_NEAREST ? "kn_cast_nearest<%s>(%s)"
+                                                               : "kn_cast_small<%s>(%s)",
+                               kn_cuda_type(v->dtype), in[0]);
     if (w->ph->how.inline_quotients && v->level == KN_GROUP && kn_is_elem(v, KN_OP_DIV) &&
         v->dtype == KN_F32)
         return kn_cuda_printed(w, "kn_divide(%s, %s)", in[0], in[1]);

@@ -29,6 +29,7 @@
 #include "codegen/kir/kir.h"
 #include "codegen/kir/lanes.h"
 #include "codegen/kir/precision.h"
+#include "codegen/kir/whole.h"
 
 /* How a quotient by a group value is computed: by the divisor's reciprocal, each with a test of its own for whether
  * that is exact; by the reciprocal, with one test for all quotients of a step; or by division. */
@@ -57,6 +58,7 @@ typedef struct kn_cuda_writer {
     bool *paired;          /* a value of both lanes of a pair; NULL where lanes go one by one */
     const kn_lanes *lanes; /* what lanes have in common, or NULL */
     const bool *imprecise; /* codegen/kir/precision.h */
+    const kn_whole *whole; /* codegen/kir/whole.h */
     /* ---- the steps being written ---- */
     const kn_sweep_loop *loop;
     bool tiled;        /* they are of a tile, where transposed accesses find their elements */

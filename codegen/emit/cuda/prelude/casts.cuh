@@ -42,3 +42,18 @@ template <class To, class From> __device__ __forceinline__ To kn_cast(From v)
 {
     return kn_converter<To, From>::of(v);
 }
+// To integers of 8 and 16 bits, of which NaN becomes 0, of floats between -2^21 and 2^21: towards zero, and to the nearest
+// integer, which is the last place of a sum of that size.
+template <class To> __device__ __forceinline__ To kn_cast_small(float v)
+{
+#ifdef __CUDACC_RTC__
+    return (To)__float2int_rz(v);
+#else
+    return kn_cast<To>(v);
+#endif
+}
+template <class To> __device__ __forceinline__ To kn_cast_nearest(float v)
+{
+    const unsigned bits = __float_as_uint(v + 12582912.0f), nan = 0x4c000000u;
+    return (To)(bits < nan ? bits : nan);
+}
