@@ -116,7 +116,7 @@ typedef struct kn_schedule {
     bool tail;
     /* ROWS, COLS: the most steps of a thread, unrolled, so that registers can keep values; 0: a loop */
     int steps;
-    bool full;  /* ROWS: every thread takes all of its steps, without a bounds check */
+    int full;   /* ROWS: so many first steps all threads take, without a bounds check */
     int unroll; /* FLAT: steps that the grid leaves to a thread, mostly; 0: a local phase */
     KN_VEC(kn_sweep_loop) loops; /* GPUs: of all sweeps, in their order */
     bool reversed; /* the groups that a block takes one after the other come in reverse */

@@ -108,9 +108,10 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
     if (how->walk == KN_WALK_COLS && how->steps && !how->packed)
         RULE(how->tpg == 1 && how->steps >= ph->nest.members,
              "a thread that keeps a column has all of its members");
-    RULE(!how->full || (how->walk == KN_WALK_ROWS && how->vec > 1 && !how->cluster &&
-                        how->steps * side == ph->nest.members),
-         "steps are full where they have exactly all members");
+    RULE(!how->full ||
+             (how->walk == KN_WALK_ROWS && !how->cluster && !how->split && !how->unaligned &&
+              !how->mixed && how->full <= how->steps && how->full * side <= ph->nest.members),
+         "steps are full where members are for all of them");
     return KN_OK;
 }
 

@@ -7,7 +7,7 @@
 #include "codegen/sched/sched.h"
 
 /* Registers that a thread may spend on kept values, half of what it has in the largest block. */
-enum { KEEP_REGISTERS = KN_MIXED_WORDS, WARP = 32, FEW_LANES = 4 };
+enum { KEEP_REGISTERS = KN_MIXED_WORDS, WARP = 32, FEW_LANES = 4, FEW_ELEMENTS = 2 };
 
 /* The largest block, per group, for which a thread takes few steps and 16-bit elements count as registers of 32 bits. */
 enum { NARROW_BLOCK = 512 };
@@ -106,6 +106,15 @@ static bool wastes_steps(int64_t n, int steps, int most)
     return lanes > WARP && (lanes_for(n, most) <= WARP || 4 * n <= 3 * steps * lanes);
 }
 
+/* The same of two registers that have a single element each, of few bytes, where there are groups for all threads. */
+static int kept_steps(const kn_phase *ph, const kn_target *target, int words, int limit)
+{
+    enum { MOST = 2 * KN_KEEP_STEPS, BYTES = THREAD_BYTES / MOST };
+    const bool pairs =
+        words == 2 && ph->how.vec == 1 && crowded(ph, target) && moved_a_step(ph) <= BYTES;
+    return pairs && limit == KN_KEEP_STEPS ? MOST : most_steps(ph, words, limit);
+}
+
 /* The most steps of a thread that keeps in registers all that is read again; 0 if there is nothing, or no register,
  * to keep it in. Values computed from 16-bit elements take a register each, so these count as 32 bits as long as that
  * costs only lanes; not where many groups are reduced twice, and what each thread does for that once a group would be shared
@@ -120,8 +129,8 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
     int quick = kn_phase_stores_elements(ph) && kn_phase_one_run(ph) && !ph->how.cluster
                     ? kn_steps_for(moved_a_step(ph), bytes)
                     : KN_KEEP_STEPS;
-    int most = most_steps(ph, words, KN_KEEP_STEPS),
-        wide = most_steps(ph, kn_step_words(ph, 4), quick);
+    int most = kept_steps(ph, target, words, KN_KEEP_STEPS),
+        wide = kept_steps(ph, target, kn_step_words(ph, 4), quick);
     if (!wide || (kn_step_words(ph, 4) > words && crowded(ph, target) && reduces_twice(ph) &&
                   wastes_steps(steps(ph), wide, most)))
         return most;
@@ -369,6 +378,25 @@ static int threads(const kn_phase *ph, const kn_target *target)
     return want < target->max_block ? want : target->max_block;
 }
 
+/* The most steps of a group that a part of a warp walks in a loop. More where these are of few bytes and groups, read once,
+ * are enough for all warps: what each thread computes once a group is shared by more elements
+ * (docs/lab/rows-of-16-bits.md). */
+static int most_steps_of_warp(const kn_phase *ph, const kn_target *target)
+{
+    enum { MOST = 512, VECTOR = 16 };
+    int bytes = 1;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        if (v->kind == KN_V_LOAD && v->level == KN_ELEMENT && bytes < kn_bytes(v->dtype))
+            bytes = kn_bytes(v->dtype);
+    }
+    bytes *= ph->how.vec;
+    const bool many =
+        target->sm && !ph->universal && ph->nest.nsweeps == 1 && ph->alone &&
+        kn_scheduled_groups(ph) * WARP >= (int64_t)target->units * target->max_threads_unit;
+    return many && bytes < VECTOR ? MOST * VECTOR / bytes : MOST;
+}
+
 static int needed_steps(const kn_phase *ph)
 {
     return (int)kn_power_of_two_from(kn_ceil_div(steps(ph), ph->how.tpg));
@@ -391,6 +419,9 @@ static bool is_light(const kn_phase *ph)
     return bytes < HEAVY;
 }
 
+/* First steps that have members for all threads. */
+static int full_steps(const kn_phase *ph) { return (int)(ph->nest.members / kn_phase_step(ph)); }
+
 /* Takes a single step, and has in flight also what only one sweep loads. */
 static void keep_one_step(kn_arena *a, kn_phase *ph)
 {
@@ -408,8 +439,10 @@ static void keep_one_step(kn_arena *a, kn_phase *ph)
 
 /* Every step that a thread may take is unrolled. In a kernel of its own a phase may take as many as there are
  * registers for, whatever the size of its groups, so that one kernel serves all; those of fewer lanes than a warp has
- * take few. Phases that share a kernel share registers, and take no more than they need. Light or short groups of exactly
- * so many members, powers of two, have a kernel without bounds checks. */
+ * take few. Phases that share a kernel share registers, and take no more than they need. Light or short groups have a
+ * kernel without bounds checks where their steps, a power of two, have all members. Where light ones have few elements a
+ * step, checks are much of what it computes, so that there is one for each number of steps, of which the last alone is
+ * checked; of more elements the compiler would interleave what there are no registers for. */
 static void keep_in_registers(const kn_site *at, kn_phase *ph)
 {
     const kn_target *target = at->target;
@@ -418,11 +451,17 @@ static void keep_in_registers(const kn_site *at, kn_phase *ph)
         keep_one_step(at->arena, ph);
         return;
     }
+    const bool light = !ph->how.cluster && is_light(ph),
+               few = !ph->how.cluster && ph->how.tpg <= FEW_LANES;
+    const int taken = (int)kn_ceil_div(steps(ph), ph->how.tpg), full = full_steps(ph);
+    if ((light && ph->how.vec <= FEW_ELEMENTS) ||
+        ((light || few) && ph->how.vec > 1 && full == needed_steps(ph))) {
+        ph->how.steps = taken ? taken : 1;
+        ph->how.full = full;
+        return;
+    }
     ph->how.steps = needed_steps(ph);
-    ph->how.full = !ph->how.cluster && (is_light(ph) || ph->how.tpg <= FEW_LANES) &&
-                   ph->how.vec > 1 &&
-                   ph->nest.members == (int64_t)ph->how.tpg * ph->how.vec * ph->how.steps;
-    if (ph->alone && !ph->how.full)
+    if (ph->alone)
         ph->how.steps = ph->how.tpg < WARP ? steps_of_lane(ph, target) : keepable_steps(ph, target);
 }
 
@@ -489,7 +528,7 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
         ph->num.skew = ph->how.cluster ? kn_launch_skew(ph, target) : 0;
     } else if ((n > 512 || ph->how.cluster) && shared_keeps(ph, target)) {
         kn_keep_reread(at->arena, ph, KN_KEEP_SHARED);
-    } else if (several && n <= 512) {
+    } else if (several && n <= most_steps_of_warp(ph, target)) {
         ph->how.tpg =
             part_of_warp(n, kn_power_of_two_from((n + 1) / 2)); /* two steps a lane, or more */
     }

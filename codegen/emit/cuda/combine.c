@@ -126,6 +126,35 @@ static int halves_of(kn_cuda_writer *w, int r)
                : -1;
 }
 
+/* Of single elements, those of a batch are. Where a step has none it is as if one were -inf. */
+static bool adds_batch(kn_cuda_writer *w, int r)
+{
+    return w->batched && w->ph->how.vec == 1 && !kn_cuda_wide(w->ph) &&
+           state_of(w, r) == KN_STATE_PEAK && kn_red_owns(w->ph, r) &&
+           w->ph->nest.reds.data[r].stage == w->sweep &&
+           w->ph->nest.reds.data[r].part == KN_PART_RESULT;
+}
+
+void kn_cuda_before_steps(kn_cuda_writer *w, int steps)
+{
+    for (int r = 0; r < w->ph->nest.reds.len; r++) {
+        if (!adds_batch(w, r))
+            continue;
+        kn_cuda_line(w, "kn_vec<%s, %d> elements%d;", kn_cuda_type(w->ph->nest.reds.data[r].dtype),
+                     steps, r);
+        kn_cuda_each(w, "step", steps,
+                     kn_cuda_printed(w, "elements%d.at[step] = -(%s)KN_INF;", r,
+                                     kn_cuda_type(w->ph->nest.reds.data[r].dtype)));
+    }
+}
+
+void kn_cuda_after_steps(kn_cuda_writer *w)
+{
+    for (int r = 0; r < w->ph->nest.reds.len; r++)
+        if (adds_batch(w, r))
+            kn_cuda_line(w, "acc%d.add(elements%d);", r, r);
+}
+
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
 {
     if (adds_whole_vector(w, r))
@@ -166,7 +195,9 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
     }
     if (state_of(w, r) == KN_STATE_MOMENTS)
         x = kn_cuda_printed(w, "%s - shift%d%s", x, r, l);
-    if (adds_whole_vector(w, r)) {
+    if (adds_batch(w, r)) {
+        kn_cuda_line(w, "elements%d.at[step] = %s;", r, x);
+    } else if (adds_whole_vector(w, r)) {
         if (w->ph->how.unaligned)
             kn_cuda_guarded(w, "!whole", kn_cuda_printed(w, "acc%d.add(%s);", r, x));
         kn_cuda_line(w, "elements%d.at[l] = %s;", r, x);

@@ -93,7 +93,10 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
                          at, by->end, steps, by->step, on);
         batch.place = kn_cuda_printed(w, "from + (kn_count)step * (%s)",
                                       contiguous ? "batch_stride" : by->step);
-        batch.guard = kn_cuda_printed(w, "i < %s", by->end);
+        /* of a constant stride it is a comparison with a number */
+        batch.guard =
+            contiguous ? kn_cuda_printed(w, "i < %s", by->end)
+                       : kn_cuda_printed(w, "(kn_count)step * (%s) < %s - from", by->step, by->end);
     } else {
         kn_cuda_line(w, "const kn_count steps%d = kn_steps(%s, %s, %s);", w->sweep, by->first,
                      by->end, by->step);

@@ -2,14 +2,18 @@
  * registers of its own, so the loop over steps must be unrolled. All loads come before the first step. */
 #include "codegen/emit/cuda/writer.h"
 
-/* The condition under which a step has members. In full groups all have; threads without a group then work on another's
- * without storing anything. */
+/* The condition under which a step has members. Full steps have; threads without a group then work on another's without
+ * storing anything. */
 static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by, bool guarded)
 {
-    if (!w->ph->how.full || guarded)
+    const kn_schedule *how = &w->ph->how;
+    if (!how->full || guarded)
         return kn_cuda_printed(w, "i < %s", by->end);
-    return kn_sweep_stores_elements(w->ph, w->sweep) && kn_shares_block(w->k, w->ph) ? "live"
-                                                                                     : NULL;
+    const bool stores = kn_sweep_stores_elements(w->ph, w->sweep) && kn_shares_block(w->k, w->ph);
+    if (how->full == how->steps)
+        return stores ? "live" : NULL;
+    return kn_cuda_printed(w, stores ? "step < %d ? live : i < %s" : "step < %d || i < %s",
+                           how->full, by->end);
 }
 
 /* Steps that only move data break out of the loop at the first that has no members: the compiler issues the loads
@@ -18,6 +22,8 @@ void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
                             void (*what)(kn_cuda_writer *))
 {
     const bool only_loads = what != kn_cuda_step;
+    if (!only_loads)
+        kn_cuda_before_steps(w, u->steps);
     kn_cuda_open_each(w, "step", u->steps);
     kn_cuda_line(w, "const kn_count i = %s;", u->place);
     if (w->resident && !only_loads)
@@ -31,6 +37,8 @@ void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
     if (u->guard && !only_loads)
         kn_cuda_close(w);
     kn_cuda_close(w);
+    if (!only_loads)
+        kn_cuda_after_steps(w);
 }
 
 void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps)

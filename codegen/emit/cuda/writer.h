@@ -224,6 +224,9 @@ void kn_cuda_accumulator(kn_cuda_writer *w, int r);
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r);
 void kn_cuda_accumulate(kn_cuda_writer *w, int r);
 void kn_cuda_after_lanes(kn_cuda_writer *w, int r);
+/* Before and after so many unrolled steps: the same of what these share. */
+void kn_cuda_before_steps(kn_cuda_writer *w, int steps);
+void kn_cuda_after_steps(kn_cuda_writer *w);
 /* Before the loop over the groups of a cluster: the mbarriers of the exchange buffer, and those of copies. */
 void kn_cuda_begin_exchange(kn_cuda_writer *w);
 /* After a sweep: combines its accumulators over the workers of a group and declares their results, r<r>. */
