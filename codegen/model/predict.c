@@ -361,6 +361,11 @@ enum {
     PEAK_COST = 12, /* of f32; of f64 its exponentials are exact */
     EXACT_PEAK_COST = 18,
     STEP_COST = 15,
+    FULL_COST = 5,    /* of a step without a bounds check */
+    GROUP_COST = 40,  /* of a group, to each thread that works on it */
+    RANGE_COST = 20,  /* of what a block's warps have of it */
+    SHUFFLE_COST = 4, /* of combining with another lane */
+    ONCE = 2,         /* what a thread computes once a group, where nothing is in between */
     AXIS_COST = 38,
     COMPACT_COST = 12,  /* of testing a member's place */
     LANE_AXIS_COST = 10 /* of a lane of linear vectors */
@@ -438,17 +443,44 @@ static double additions(model *m, const kn_phase *ph)
     for (int i = 0; i < ph->nest.reds.len; i++)
         sum += accumulating(ph, i) * (ph->nest.reds.data[i].dtype == KN_F64 ? DOUBLE : 1);
     int more = kn_stepped_axes(ph) - 1;
-    double step = STEP_COST + (ph->how.linear ? 0 : AXIS_COST * (more > 0 ? more : 0));
+    const double full = ph->how.full ? (double)ph->how.full / ph->how.steps : 0;
+    double step = full * FULL_COST + (1 - full) * STEP_COST +
+                  (ph->how.linear ? 0 : AXIS_COST * (more > 0 ? more : 0));
     sum += m->target->sm ? ph->nest.nsweeps * step / ph->how.vec : 0;
     sum += ph->how.linear ? LANE_AXIS_COST * more * finds_indices(ph) : 0;
     return ph->how.unaligned ? sum * unaligned_rows : sum;
+}
+
+/* Additions of each thread that works on a group of rows, once: its results' combines, and what is computed of them. */
+static double additions_a_group(const kn_phase *ph)
+{
+    const int lanes = ph->how.tpg < 32 ? ph->how.tpg : 32;
+    double sum = GROUP_COST, combine = SHUFFLE_COST * log2(lanes);
+    if (kn_by_block(ph))
+        combine = 2 * combine + RANGE_COST;
+    for (int i = 0; i < ph->nest.reds.len; i++) {
+        const bool plain = kn_red_state(ph, i) == KN_STATE_PLAIN;
+        if (kn_red_owner(ph, i) == i)
+            sum += combine * (plain ? 1 : 2);
+    }
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        if (v->level == KN_GROUP && v->kind == KN_V_ELEM)
+            sum += ONCE * kn_ops[v->op].cost;
+    }
+    return sum;
 }
 
 /* Additions of all threads. */
 static double all_additions(model *m, const kn_phase *ph)
 {
     double members = (double)ph->nest.members, testing = m->target->sm ? compacting_blocks(ph) : 1;
-    return (double)ph->nest.groups * members * part_found(ph) * additions(m, ph) +
+    const double groups = (double)ph->nest.groups;
+    /* what divides a group waits for others, in the meantime */
+    const bool rows = m->target->sm && ph->how.walk == KN_WALK_ROWS && !ph->how.mixed &&
+                      !ph->how.cluster && !ph->how.split && !ph->how.last_block;
+    return groups * members * part_found(ph) * additions(m, ph) +
+           (rows ? groups * ph->how.tpg * additions_a_group(ph) : 0) +
            (ph->how.scatter_sum ? testing * members * COMPACT_COST : 0);
 }
 

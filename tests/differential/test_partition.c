@@ -492,7 +492,7 @@ static const struct {
     {adam, "N=16000", "cpu", 600, 300},
     {derived_layernorm, "N=67 C=13", "sm_90", 13100, 2050},
     {derived_layernorm, "N=67 C=13", "cpu", 16100, 1450},
-    {cross_entropy, "N=20 V=85", "sm_90", 1400, 700},
+    {cross_entropy, "N=20 V=85", "sm_90", 2370, 755},
     {cross_entropy, "N=20 V=85", "cpu", 3800, 330},
 };
 
