@@ -281,6 +281,25 @@ static double steps(const kn_kernel *k, const kn_phase *ph)
     return 1;
 }
 
+/* The same of a sweep over tiles: for each tile its transposed loads, and the direct ones too unless these are in flight
+ * with them. 0: the sweep loads through none. */
+static double waits_for_tiles(const model *m, const kn_phase *ph, int sweep, const bool *done)
+{
+    enum { STEPS = 2 }; /* at a time */
+    bool any = false, direct = false;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_value_at(ph, i)->level == KN_ELEMENT && is_loaded(m, ph, i, sweep, done)) {
+            any = any || kn_in_tile(kn_transpose_of(ph, i));
+            direct = direct || !kn_transpose_of(ph, i);
+        }
+    const double members =
+        (double)(ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members);
+    const bool after = direct && !kn_loads_whole_tile(ph);
+    return any ? ceil(members / ph->how.tile) *
+                     (1 + after * ceil(kn_tile_steps(ph) / (double)STEPS))
+               : 0;
+}
+
 /* Times that a thread waits for memory in a sweep: zero if it loads only what the groups of a block share. */
 static double waits(const model *m, const kn_phase *ph, int sweep, const bool *done)
 {
@@ -293,6 +312,9 @@ static double waits(const model *m, const kn_phase *ph, int sweep, const bool *d
     }
     if (!bytes)
         return 0;
+    const double tiles = waits_for_tiles(m, ph, sweep, done);
+    if (tiles > 0)
+        return tiles;
     double n = steps(m->k, ph);
     /* steps in registers are loaded together: all of a group's */
     double in_flight = ph->how.steps ? n / rounds(m->k, ph) : kn_steps_at_once(bytes);
@@ -367,8 +389,11 @@ enum {
     SHUFFLE_COST = 4, /* of combining with another lane */
     ONCE = 2,         /* what a thread computes once a group, where nothing is in between */
     AXIS_COST = 38,
-    COMPACT_COST = 12,  /* of testing a member's place */
-    LANE_AXIS_COST = 10 /* of a lane of linear vectors */
+    COMPACT_COST = 12,   /* of testing a member's place */
+    LANE_AXIS_COST = 10, /* of a lane of linear vectors */
+    TILE_COST = 4,       /* of an element that goes through a tile, besides its load or store */
+    TILE_STEP_COST = 12, /* of a vector between memory and the tile */
+    TILE_START_COST = 80 /* of a thread's share of a tile, where blocks take one at a time */
 };
 
 static double accumulating(const kn_phase *ph, int red)
@@ -412,6 +437,29 @@ static bool finds_indices(const kn_phase *ph)
     return finds;
 }
 
+/* What going through tiles takes an element. Of the last tile, and the last columns, only a part counts, but lanes go
+ * through all of it. */
+static double transposing(const model *m, const kn_phase *ph)
+{
+    if (!ph->how.tile)
+        return 0;
+    const int tile = ph->how.tile, width = kn_cols_width(ph);
+    const double members = (double)ph->nest.members, groups = (double)ph->nest.groups;
+    double sum = 0;
+    for (int i = 0; i < ph->how.transposes.len; i++) {
+        const kn_transpose *t = &ph->how.transposes.data[i];
+        const int sweeps = t->store || kn_kept(ph, t->of) ? 1 : kn_value_at(ph, t->of)->sweeps;
+        if (kn_in_tile(t))
+            sum += sweeps * (TILE_COST + (double)TILE_STEP_COST / t->vec);
+    }
+    if (ph->nest.reds.len == 0) {
+        const double share = least(members, (double)ph->num.chunk) * width / m->k->threads;
+        sum += (TILE_START_COST + AXIS_COST * (ph->nest.ngroup - 1)) / most(1, share);
+    }
+    return sum * (double)kn_round_up(ph->nest.members, tile) / members *
+           (double)kn_round_up(ph->nest.groups, width) / groups;
+}
+
 /* Additions an element in all sweeps. */
 static double additions(model *m, const kn_phase *ph)
 {
@@ -448,6 +496,7 @@ static double additions(model *m, const kn_phase *ph)
                   (ph->how.linear ? 0 : AXIS_COST * (more > 0 ? more : 0));
     sum += m->target->sm ? ph->nest.nsweeps * step / ph->how.vec : 0;
     sum += ph->how.linear ? LANE_AXIS_COST * more * finds_indices(ph) : 0;
+    sum += m->target->sm ? transposing(m, ph) : 0;
     return ph->how.unaligned ? sum * unaligned_rows : sum;
 }
 

@@ -287,6 +287,15 @@ int kn_tile_bytes_of(const kn_phase *p, int bytes)
     return (int)kn_round_up(p->how.tile * kn_tile_pitch(p, bytes) * bytes, 16);
 }
 
+bool kn_loads_whole_tile(const kn_phase *p)
+{
+    int words = 0;
+    for (int i = 0; i < p->nest.values.len; i++)
+        if (kn_is_read(kn_value_at(p, i)) && kn_may_batch(p, i))
+            words += kn_vector_words(p, i) * kn_tile_steps(p);
+    return words <= KN_KEPT_WORDS / (p->nest.reds.len ? 2 : 1);
+}
+
 int kn_tile_bytes(const kn_phase *p)
 {
     int total = 0;

@@ -35,6 +35,9 @@ int kn_tile_pitch(const kn_phase *p, int bytes);
 /* Bytes of shared memory of one tile, of elements of so many bytes; of all tiles of a phase. */
 int kn_tile_bytes_of(const kn_phase *p, int bytes);
 int kn_tile_bytes(const kn_phase *p);
+/* Are there registers for the direct loads of all steps of a tile, so that they are in flight with the transposed ones?
+ * With reductions registers have other uses too. */
+bool kn_loads_whole_tile(const kn_phase *p);
 
 /* ---- accumulators ---- */
 

@@ -104,13 +104,14 @@ kn_keep kn_cols_keep(const kn_phase *ph, const kn_target *target)
     return has_something_to_keep(ph, target) && fits(ph, target, 1) ? KN_KEEP_SHARED : KN_KEEP_NONE;
 }
 
-/* Narrows tiles until at most `line` bytes of what is kept are contiguous; they keep their size by more members. */
+/* Narrows tiles until at most `line` bytes of what is kept are contiguous; they keep their size by more members, if there
+ * are so many. */
 static void narrow(kn_phase *ph, int line)
 {
     int width = kn_cols_width(ph);
     while (kn_reread_line(ph) > line && ph->how.lanes > 1)
         ph->how.lanes /= 2;
-    ph->how.tile *= width / kn_cols_width(ph);
+    ph->how.tile = kn_tile_that_fits(ph, ph->how.tile * width / kn_cols_width(ph));
 }
 
 /* For one block a tile. Few members leave room for wider ones, which memory likes better, unless something is

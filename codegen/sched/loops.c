@@ -213,16 +213,6 @@ static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
     return steps;
 }
 
-/* Are there registers for the direct loads of all steps of a tile? With reductions these have other uses. */
-static bool may_load_whole_tile(const loop_site *s)
-{
-    int words = 0;
-    for (int i = 0; i < s->ph->nest.values.len; i++)
-        if (loads_value(s, i) && kn_may_batch(s->ph, i))
-            words += kn_vector_words(s->ph, i) * kn_tile_steps(s->ph);
-    return s->ph->nest.reds.len == 0 && words <= KN_KEPT_WORDS;
-}
-
 /* Does the sweep load more beside what registers hold than there are registers for, or would what it computes with take
  * more, as 16-bit elements do that become f32? Without a branch in each step the compiler would move all loads, and all
  * conversions, to the front. */
@@ -279,7 +269,8 @@ static kn_sweep_loop choose_loop(const loop_site *s, bool reversed)
     }
     l.loads = transposed_in_flight(s);
     l.backwards = may_reverse(s) && (s->sweep + (reversed && l.over != KN_OVER_TILES)) % 2;
-    if (l.over == KN_OVER_TILES && may_load_whole_tile(s)) {
+    const bool with_tile = s->ph->nest.reds.len == 0 || (l.loads && may_batch(s));
+    if (l.over == KN_OVER_TILES && with_tile && kn_loads_whole_tile(s->ph)) {
         l.unroll = kn_tile_steps(s->ph);
         l.batch = KN_BATCH_CYCLIC;
         return l;

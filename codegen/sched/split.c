@@ -104,7 +104,14 @@ static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int6
         want = blocks < all || forced ? 2 : 1;
     if (want > most)
         want = most;
-    return want < 2 ? (kn_range){1, ph->nest.members, false} : kn_ranges_of(ph->nest.members, want);
+    if (want < 2)
+        return (kn_range){1, ph->nest.members, false};
+    kn_range ranges = kn_ranges_of(ph->nest.members, want);
+    if (ph->how.tile) { /* of whole tiles */
+        ranges.length = kn_round_up(ranges.length, ph->how.tile);
+        ranges.n = kn_ceil_div(ph->nest.members, ranges.length);
+    }
+    return ranges;
 }
 
 /* However many groups there are: ranges of so many members, of columns, and of long rows that stay nowhere. */

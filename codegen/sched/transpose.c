@@ -4,7 +4,7 @@
  * along the members, between the tile and registers along the groups. Each then moves whole lines of memory.
  *
  *   columns      their transposed accesses go through tiles: the result of a softmax that is stored transposed
- *   rows         if no reductions are left, as behind a split one: become columns
+ *   rows         if no reductions are left, as behind a split one, or are read once: become columns
  *   elementwise  becomes columns: the members are the axis along which most of the transposed arrays are contiguous, the
  *                groups all others; divided into one tile each
  *
@@ -18,7 +18,7 @@
 enum {
     SECTOR = 32,            /* the least bytes that the caches move */
     RUN = 128,              /* contiguous bytes of a transposed array in a tile */
-    LONG_RUN = 256,         /* the same without reductions, if that still makes MANY_TILES */
+    LONG_RUN = 256,         /* the same of what is read once, if that still makes MANY_TILES */
     MANY_TILES = 4,         /* tiles a multiprocessor */
     MOST_BYTES = 40 * 1024, /* of shared memory: a kernel has 48 KB of static shared memory */
     MOST_VECTOR = 8,        /* elements; every range of members is a multiple of it */
@@ -82,12 +82,25 @@ static int transposed_axis(const kn_phase *ph, const kn_buf *bufs)
     return best;
 }
 
+/* Rows that are read once, of which some arrays are contiguous along the groups: as columns these are the straight ones.
+ * What several sweeps need is kept by rows, or by columns as they are. */
+static bool rows_as_columns(const kn_site *at, kn_phase *ph)
+{
+    const int across = ph->nest.naxes - 1, down = ph->nest.ngroup - 1;
+    if (down < 0 || across <= down || ph->nest.nsweeps > 1 ||
+        transposed_bytes(ph, at->bufs, across, down) == 0)
+        return false;
+    ph->how.walk = KN_WALK_COLS;
+    kn_schedule_vectors(at, ph);
+    return transposed_bytes(ph, at->bufs, down, across) > 0;
+}
+
 /* Makes the phase columns with a transposed access. False if there is none. */
 static bool make_columns(const kn_site *at, kn_phase *ph)
 {
     const kn_buf *bufs = at->bufs;
-    if (ph->how.walk != KN_WALK_COLS && ph->nest.reds.len > 0)
-        return false;
+    if (ph->how.walk == KN_WALK_ROWS && ph->nest.reds.len > 0)
+        return rows_as_columns(at, ph);
     if (ph->how.walk == KN_WALK_FLAT) {
         int down = ph->how.split ? -1 : transposed_axis(ph, bufs);
         if (down < 0)
@@ -122,7 +135,7 @@ static int run_of(const kn_phase *ph, int bytes, const kn_target *target)
 {
     int64_t side = LONG_RUN / bytes;
     int64_t tiles = kn_ceil_div(ph->nest.groups, side) * kn_ceil_div(ph->nest.members, side);
-    return ph->nest.reds.len == 0 && tiles >= MANY_TILES * target->units ? LONG_RUN : RUN;
+    return ph->nest.nsweeps <= 1 && tiles >= MANY_TILES * target->units ? LONG_RUN : RUN;
 }
 
 /* Is an access of columns transposed? */
@@ -130,6 +143,13 @@ static bool is_transposed(const kn_phase *ph, const kn_buf *bufs, const kn_acces
 {
     return kn_access_transposed(acc, ph->nest.ngroup - 1, ph->nest.naxes - 1,
                                 kn_bytes(bufs[acc->buf].dtype));
+}
+
+int kn_tile_that_fits(const kn_phase *ph, int tile)
+{
+    while (tile > MOST_VECTOR * 2 && tile / 2 >= ph->nest.members)
+        tile /= 2;
+    return tile;
 }
 
 /* As many of the transposed accesses as there is room for, by tiles of at least a sector each. */
@@ -144,7 +164,7 @@ static void transpose_accesses(const kn_site *at, kn_phase *ph)
             least = bytes;
     }
     int run = run_of(ph, least, at->target);
-    ph->how.tile = run / least;
+    ph->how.tile = kn_tile_that_fits(ph, run / least);
     while (run == LONG_RUN && kn_cols_width(ph) * least > run)
         ph->how.lanes /= 2;
     for (int i = 0; i < kn_accesses(ph); i++) {

@@ -401,6 +401,7 @@ static void write_cols(kn_cuda_writer *w)
     kn_cuda_declare_shared(w);
     open_cols(w);
     write_columns_of_thread(w);
+    kn_cuda_locate_groups(w);
     write_locals(w, IN_EACH_GROUP, "row", "live");
     write_range(w, "live");
     kn_cuda_stride by = {"(begin + row)", "end", kn_is_cyclic(ph) ? "stride" : rows};

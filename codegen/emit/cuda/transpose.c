@@ -53,18 +53,79 @@ void kn_cuda_declare_tiles(kn_cuda_writer *w)
     }
 }
 
-/* Opens a block's loop over the vectors along the members of a tile: that of group c which begins at member m. */
+/* ---- where the vectors of a tile are ---- */
+
+/* The part of a transposed access's offset along the groups' axes, or along the members'. */
+static const char *part_of_offset(kn_cuda_writer *w, const kn_transpose *t, bool members)
+{
+    kn_access acc = *kn_transposed_access(w->ph, t);
+    for (int a = 0; a < w->ph->nest.naxes; a++)
+        if ((a >= w->ph->nest.ngroup) != members)
+            acc.kind[a] = KN_STRIDE_ZERO;
+    acc.shifted = acc.shifted && !members;
+    return kn_cuda_offset(w, &acc, t->store ? 'o' : 'v', t->of, NULL);
+}
+
+static const char *group_part(kn_cuda_writer *w, const kn_transpose *t)
+{
+    return kn_cuda_printed(w, "%c%d_group", t->store ? 'o' : 'v', t->of);
+}
+
+/* Groups of several axes take quotients to locate. Each thread has located its own; between memory and the tile it gets
+ * where others are from the lanes that have them, which a warp has all of. */
+static bool asks_lanes(const kn_cuda_writer *w)
+{
+    return w->ph->nest.ngroup > 1 && w->ph->how.lanes <= KN_COLS_LANES;
+}
+
+void kn_cuda_locate_groups(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->how.transposes.len && asks_lanes(w); i++) {
+        const kn_transpose *t = &w->ph->how.transposes.data[i];
+        if (kn_in_tile(t))
+            kn_cuda_line(w, "const kn_index %s = %s;", group_part(w, t),
+                         part_of_offset(w, t, false));
+    }
+}
+
+/* Opens a block's loop over the vectors along the members of a tile: that of group c which begins at member m. Where
+ * lanes are asked for the group's part of the offset, `at`, none may have left the loop. */
 static void open_tile_vectors(kn_cuda_writer *w, const kn_transpose *t, int at_once)
 {
     const kn_phase *ph = w->ph;
-    int a_group = ph->how.tile / t->vec, all = kn_cols_width(ph) * a_group;
+    int a_group = ph->how.tile / t->vec, all = kn_cols_width(ph) * a_group, vec = ph->how.vec;
     int steps = (all + w->k->threads - 1) / w->k->threads;
     kn_putf(w->t, "#pragma unroll %d\n", at_once);
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", steps);
-    kn_cuda_line(w, "const int vector = step * %d + threadIdx.x;", w->k->threads);
-    kn_cuda_line(w, "const int m = vector %% %d * %d, c = vector / %d;", a_group, t->vec, a_group);
+    if (w->k->threads % a_group == 0) {
+        kn_cuda_line(w, "const int m = threadIdx.x %% %d * %d, c = threadIdx.x / %d + step * %d;",
+                     a_group, t->vec, a_group, w->k->threads / a_group);
+    } else {
+        kn_cuda_line(w, "const int vector = step * %d + threadIdx.x;", w->k->threads);
+        kn_cuda_line(w, "const int m = vector %% %d * %d, c = vector / %d;", a_group, t->vec,
+                     a_group);
+    }
+    if (asks_lanes(w) && vec == 1)
+        kn_cuda_line(w, "const kn_index at = __shfl_sync(0xffffffffu, %s, c);", group_part(w, t));
+    else if (asks_lanes(w))
+        kn_cuda_line(w,
+                     "const kn_index at = __shfl_sync(0xffffffffu, %s, c / %d) +"
+                     " (kn_index)(c %% %d) * p%d_%c%d_stride%d;",
+                     group_part(w, t), vec, vec, w->p, t->store ? 'o' : 'v', t->of,
+                     ph->nest.ngroup - 1);
     if (all % w->k->threads)
-        kn_cuda_guarded(w, kn_cuda_printed(w, "vector >= %d", all), "break;");
+        kn_cuda_guarded(w, kn_cuda_printed(w, "c >= %d", kn_cols_width(ph)), "break;");
+}
+
+/* The offset of a vector, of members from i on and of group g. */
+static const char *offset_of_vector(kn_cuda_writer *w, const kn_transpose *t)
+{
+    if (!asks_lanes(w))
+        kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
+    kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
+    return asks_lanes(w) ? kn_cuda_printed(w, "at + %s", part_of_offset(w, t, true))
+                         : kn_cuda_offset(w, kn_transposed_access(w->ph, t), t->store ? 'o' : 'v',
+                                          t->of, NULL);
 }
 
 /* Element k of a vector, in the tile. */
@@ -78,40 +139,36 @@ static const char *tile_element(kn_cuda_writer *w, const kn_transpose *t)
 static void write_tile_load(kn_cuda_writer *w, const kn_transpose *t)
 {
     open_tile_vectors(w, t, w->loop->loads);
-    kn_cuda_line(w, "const kn_count g = kn_least(tile * %d + c, groups - 1);",
-                 kn_cols_width(w->ph));
+    if (!asks_lanes(w))
+        kn_cuda_line(w, "const kn_count g = kn_least(tile * %d + c, groups - 1);",
+                     kn_cols_width(w->ph));
     kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", t->vec);
-    kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
-    kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
-    const char *from =
-        kn_cuda_printed(w, "%s + (%s)", array_of(w, t)->name,
-                        kn_cuda_offset(w, kn_transposed_access(w->ph, t), 'v', t->of, NULL));
+    const char *offset = offset_of_vector(w, t);
     kn_cuda_line(w, "const kn_vec<%s, %d> vec = %s;", type_of(w, t), t->vec,
-                 kn_cuda_loaded(w, t->of, t->vec, from));
+                 kn_cuda_loaded(w, t->of, t->vec,
+                                kn_cuda_printed(w, "%s + (%s)", array_of(w, t)->name, offset)));
     kn_cuda_each(w, "k", t->vec, kn_cuda_printed(w, "%s = vec.at[k];", tile_element(w, t)));
     kn_cuda_close(w);
 }
 
-/* Stores `vec`, of the elements `element` for each k, to memory; `lane`: of this one of a thread's groups. */
+/* Stores `vec`, of the elements `element` for each k, to memory. */
 static void store_vector(kn_cuda_writer *w, const kn_transpose *t, const char *element,
-                         const char *lane)
+                         const char *offset)
 {
     const kn_access *acc = kn_transposed_access(w->ph, t);
     kn_cuda_line(w, "kn_vec<%s, %d> vec;", type_of(w, t), t->vec);
     kn_cuda_each(w, "k", t->vec, kn_cuda_printed(w, "vec.at[k] = %s;", element));
     kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(acc), array_of(w, t)->name,
-                 kn_cuda_offset(w, acc, 'o', t->of, lane));
+                 offset);
 }
 
-/* Tile to memory, not unrolled: nothing waits for stores, and several in flight would take registers. */
+/* Tile to memory, a few vectors at a time: nothing waits for stores, but each waits for its elements. */
 static void write_tile_store(kn_cuda_writer *w, const kn_transpose *t)
 {
     open_tile_vectors(w, t, 1);
     kn_cuda_line(w, "const kn_count g = tile * %d + c, i = from + m;", kn_cols_width(w->ph));
     kn_cuda_open(w, "if (g < groups && i < to)");
-    kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
-    kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
-    store_vector(w, t, tile_element(w, t), NULL);
+    store_vector(w, t, tile_element(w, t), offset_of_vector(w, t));
     kn_cuda_close(w);
     kn_cuda_close(w);
 }
@@ -210,7 +267,8 @@ static void store_register_tile(kn_cuda_writer *w, const kn_transpose *t)
     kn_cuda_line(w, "const kn_count i = i0 + r;");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     kn_cuda_open_each(w, "l", w->ph->how.vec);
-    store_vector(w, t, kn_cuda_printed(w, "o%d_regs[r + k].at[l]", t->of), "l");
+    store_vector(w, t, kn_cuda_printed(w, "o%d_regs[r + k].at[l]", t->of),
+                 kn_cuda_offset(w, kn_transposed_access(w->ph, t), 'o', t->of, "l"));
     kn_cuda_close(w);
     kn_cuda_close(w);
 }

@@ -272,6 +272,8 @@ void kn_cuda_unaligned_steps(kn_cuda_writer *w);
 
 /* Transposed accesses go through tiles in shared memory, and the sweeps that have some are loops over tiles. */
 void kn_cuda_declare_tiles(kn_cuda_writer *w);
+/* Where a thread's groups are in them, once the groups are located. */
+void kn_cuda_locate_groups(kn_cuda_writer *w);
 /* A sweep's loop over tiles [from, to) of the members up to `limit`; the tile's loads, before its steps. */
 void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit);
 void kn_cuda_load_tile(kn_cuda_writer *w);
