@@ -158,8 +158,8 @@ kn_node *kn_build_reduction(kn_graph *g, kn_op op, kn_node *x, const kn_reductio
 
 kn_node *kn_build_ptp(kn_graph *g, kn_node *x, const kn_reduction *r, kn_loc loc)
 {
-    return binary(g, KN_OP_SUB, reduce(g, KN_OP_MAX, x, *r, loc), reduce(g, KN_OP_MIN, x, *r, loc),
-                  loc);
+    kn_node *most = reduce(g, KN_OP_MAX, x, *r, loc);
+    return binary(g, KN_OP_SUB, most, reduce(g, KN_OP_MIN, x, *r, loc), loc);
 }
 
 kn_node *kn_build_count_nonzero(kn_graph *g, kn_node *x, const kn_reduction *r, kn_loc loc)
@@ -241,8 +241,8 @@ kn_node *kn_build_norm(kn_graph *g, kn_node *x, double order, const kn_reduction
         return count ? kn_build_cast(g, count, a->dtype, loc) : NULL;
     }
     kn_node *powers = binary(g, KN_OP_POW, a, kn_build_float(g, order, loc), loc);
-    return binary(g, KN_OP_POW, reduce(g, KN_OP_SUM, powers, *r, loc),
-                  kn_build_float(g, 1 / order, loc), loc);
+    kn_node *sum = reduce(g, KN_OP_SUM, powers, *r, loc);
+    return binary(g, KN_OP_POW, sum, kn_build_float(g, 1 / order, loc), loc);
 }
 
 /* One weight an element of axis `axis` of x, which is given by r. */
@@ -280,8 +280,8 @@ kn_node *kn_build_average(kn_graph *g, kn_node *x, kn_node *w, const kn_reductio
         return NULL;
     w = kn_build_cast(g, w, t, loc);
     kn_node *xw = binary(g, KN_OP_MUL, kn_build_cast(g, x, t, loc), w, loc);
-    return binary(g, KN_OP_DIV, reduce(g, KN_OP_SUM, xw, *r, loc), reduce(g, KN_OP_SUM, w, *r, loc),
-                  loc);
+    kn_node *sum = reduce(g, KN_OP_SUM, xw, *r, loc);
+    return binary(g, KN_OP_DIV, sum, reduce(g, KN_OP_SUM, w, *r, loc), loc);
 }
 
 kn_node *kn_build_dot(kn_graph *g, kn_node *a, kn_node *b, bool conjugate, kn_loc loc)

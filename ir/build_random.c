@@ -26,11 +26,14 @@ void kn_build_philox(kn_graph *g, kn_node **c, kn_node *seed, kn_loc loc)
 {
     const maker at = {g, loc}, *m = &at;
     static const int64_t factor[] = {0xD2511F53, 0xCD9E8D57}, weyl[] = {0x9E3779B9, 0xBB67AE85};
-    kn_node *key[] = {low(m, seed), high(m, seed)};
+    kn_node *key[] = {low(m, seed), NULL};
+    key[1] = high(m, seed);
     for (int r = 0; r < ROUNDS; r++) {
         kn_node *product[2];
-        for (int i = 0; i < 2; i++)
-            product[i] = op2(m, KN_OP_MUL, cast(m, c[2 * i], KN_U64), whole(m, factor[i]));
+        for (int i = 0; i < 2; i++) {
+            kn_node *wide = cast(m, c[2 * i], KN_U64);
+            product[i] = op2(m, KN_OP_MUL, wide, whole(m, factor[i]));
+        }
         for (int i = 0; i < 2; i++) {
             kn_node *mixed = op2(m, KN_OP_BITXOR, high(m, product[1 - i]), c[2 * i + 1]);
             c[2 * i] = op2(m, KN_OP_BITXOR, mixed, key[i]);
@@ -85,13 +88,15 @@ static bool blocks(const maker *m, const char *what, const kn_random *r, int sha
 /* Is bit `bit` of an element's place 0? */
 static kn_node *is_even(const maker *m, const kn_random *r, int64_t bit)
 {
-    kn_node *rest = op2(m, KN_OP_BITAND, places(m, r->shape, r->rank), whole(m, bit));
+    kn_node *place = places(m, r->shape, r->rank);
+    kn_node *rest = op2(m, KN_OP_BITAND, place, whole(m, bit));
     return op2(m, KN_OP_EQ, rest, whole(m, 0));
 }
 
 static kn_node *joined(const maker *m, kn_node *lo, kn_node *hi)
 {
-    kn_node *upper = op2(m, KN_OP_SHL, cast(m, hi, KN_U64), whole(m, 32));
+    kn_node *upper = cast(m, hi, KN_U64);
+    upper = op2(m, KN_OP_SHL, upper, whole(m, 32));
     return op2(m, KN_OP_BITOR, upper, cast(m, lo, KN_U64));
 }
 
@@ -102,9 +107,10 @@ static kn_node *bits_of(const maker *m, const char *what, const kn_random *r, bo
     if (!blocks(m, what, r, wide ? 2 : 4, w))
         return NULL;
     kn_node *first = is_even(m, r, 1);
-    if (wide)
-        return where(m, first, joined(m, w[0], w[1]), joined(m, w[2], w[3]));
-    return where(m, is_even(m, r, 2), where(m, first, w[0], w[1]), where(m, first, w[2], w[3]));
+    kn_node *half = wide ? NULL : is_even(m, r, 2);
+    kn_node *lower = wide ? joined(m, w[0], w[1]) : where(m, first, w[0], w[1]);
+    kn_node *upper = wide ? joined(m, w[2], w[3]) : where(m, first, w[2], w[3]);
+    return where(m, wide ? first : half, lower, upper);
 }
 
 kn_node *kn_build_random_bits(kn_graph *g, const kn_random *r, kn_loc loc)
@@ -119,14 +125,14 @@ kn_node *kn_build_random_bits(kn_graph *g, const kn_random *r, kn_loc loc)
 static kn_node *fraction(const maker *m, kn_node *bits, kn_dtype t)
 {
     kn_node *kept = op2(m, KN_OP_SHR, bits, whole(m, t == KN_F64 ? 11 : 8));
-    return op2(m, KN_OP_MUL, cast(m, kept, t), number(m, t == KN_F64 ? 0x1p-53 : 0x1p-24));
+    return scaled(m, cast(m, kept, t), t == KN_F64 ? 0x1p-53 : 0x1p-24);
 }
 
 /* The numbers k of 24 bits whose fraction k * 2^-24 is below p, a single f32, are those below this one. 2^24 for NaN. */
 static kn_node *threshold(const maker *m, kn_node *p)
 {
-    kn_node *scaled = op1(m, KN_OP_CEIL, op2(m, KN_OP_MUL, cast(m, p, KN_F32), number(m, 0x1p24)));
-    kn_node *most = op2(m, KN_OP_FMIN, scaled, number(m, 0x1p24));
+    kn_node *above = op1(m, KN_OP_CEIL, scaled(m, cast(m, p, KN_F32), 0x1p24));
+    kn_node *most = op2(m, KN_OP_FMIN, above, number(m, 0x1p24));
     return cast(m, op2(m, KN_OP_FMAX, most, number(m, 0)), KN_U32);
 }
 
@@ -162,11 +168,11 @@ kn_node *kn_build_normal(kn_graph *g, const kn_random *r, kn_dtype t, kn_loc loc
     }
     u = fraction(&m, u, t);
     u = op2(&m, KN_OP_ADD, u, number(&m, t == KN_F64 ? 0x1p-53 : 0x1p-24)); /* no logarithm of 0 */
-    kn_node *size = op1(&m, KN_OP_SQRT, op2(&m, KN_OP_MUL, op1(&m, KN_OP_LOG, u), number(&m, -2)));
-    kn_node *angle = op2(&m, KN_OP_MUL, fraction(&m, v, t), number(&m, 2 * M_PI));
-    kn_node *side =
-        where(&m, is_even(&m, r, 1), op1(&m, KN_OP_COS, angle), op1(&m, KN_OP_SIN, angle));
-    return op2(&m, KN_OP_MUL, size, side);
+    kn_node *size = op1(&m, KN_OP_SQRT, scaled(&m, op1(&m, KN_OP_LOG, u), -2));
+    kn_node *angle = scaled(&m, fraction(&m, v, t), 2 * M_PI);
+    kn_node *first = is_even(&m, r, 1);
+    kn_node *cosine = op1(&m, KN_OP_COS, angle), *sine = op1(&m, KN_OP_SIN, angle);
+    return mul(&m, size, where(&m, first, cosine, sine));
 }
 
 /* Is p a real number, or an array of them? */
@@ -204,8 +210,10 @@ kn_node *kn_build_dropout(kn_graph *g, kn_node *x, kn_node *p, kn_node *seed, kn
         return NULL;
     kn_dtype t = kn_compute_dtype(kn_real_of(x->dtype));
     p = cast(&m, p, t);
-    kn_node *kept = op2(&m, KN_OP_GE, op2(&m, KN_OP_SHR, bits, whole(&m, 8)), threshold(&m, p));
-    kn_node *scale = op2(&m, KN_OP_DIV, number(&m, 1), op2(&m, KN_OP_SUB, number(&m, 1), p));
-    kn_node *scaled = op2(&m, KN_OP_MUL, cast(&m, x, kn_compute_dtype(x->dtype)), scale);
-    return where(&m, kept, cast(&m, scaled, x->dtype), cast(&m, number(&m, 0), x->dtype));
+    kn_node *drawn = op2(&m, KN_OP_SHR, bits, whole(&m, 8));
+    kn_node *kept = op2(&m, KN_OP_GE, drawn, threshold(&m, p)), *one = number(&m, 1);
+    kn_node *scale = divide(&m, one, op2(&m, KN_OP_SUB, one, p));
+    kn_node *larger = mul(&m, cast(&m, x, kn_compute_dtype(x->dtype)), scale);
+    larger = cast(&m, larger, x->dtype);
+    return where(&m, kept, larger, cast(&m, number(&m, 0), x->dtype));
 }

@@ -53,9 +53,10 @@ static kn_node *complex_sum(kn_graph *g, kn_op op, kn_node *x, const kn_reductio
     of_parts.dtype = KN_NO_DTYPE;
     kn_node *re = kn_build_elem(g, KN_OP_REAL, &x, 1, loc);
     kn_node *im = kn_build_elem(g, KN_OP_IMAG, &x, 1, loc);
-    kn_node *in[] = {kn_build_reduce_over(g, op, re, &of_parts, false, loc),
-                     kn_build_reduce_over(g, op, im, &of_parts, false, loc)};
-    return kn_build_elem(g, op == KN_OP_VAR ? KN_OP_ADD : KN_OP_PAIR, in, 2, loc);
+    re = kn_build_reduce_over(g, op, re, &of_parts, false, loc);
+    im = kn_build_reduce_over(g, op, im, &of_parts, false, loc);
+    return kn_build_elem(g, op == KN_OP_VAR ? KN_OP_ADD : KN_OP_PAIR, (kn_node *[]){re, im}, 2,
+                         loc);
 }
 
 kn_node *kn_build_reduce_over(kn_graph *g, kn_op op, kn_node *x, const kn_reduction *r, bool total,

@@ -23,8 +23,8 @@ static kn_node *extent(kn_graph *g, kn_dim d, kn_loc loc)
 kn_node *kn_build_clamp(kn_graph *g, kn_node *i, kn_dim n, kn_loc loc)
 {
     kn_node *last = extent(g, kn_dim_sub(g->syms, n, kn_dim_const(g->syms, 1)), loc);
-    return elem(g, KN_OP_MAXIMUM, elem(g, KN_OP_MINIMUM, i, last, loc), kn_build_int(g, 0, loc),
-                loc);
+    i = elem(g, KN_OP_MINIMUM, i, last, loc);
+    return elem(g, KN_OP_MAXIMUM, i, kn_build_int(g, 0, loc), loc);
 }
 
 /* ---- TAKE ---- */
@@ -134,8 +134,8 @@ static kn_node *places_of(kn_graph *g, kn_node *i, kn_dim n, kn_take_mode mode, 
         return kn_build_clamp(g, i, n, loc);
     if (mode == KN_TAKE_WRAP)
         return elem(g, KN_OP_MOD, i, extent(g, n, loc), loc);
-    return select(g, elem(g, KN_OP_LT, i, kn_build_int(g, 0, loc), loc),
-                  elem(g, KN_OP_ADD, i, extent(g, n, loc), loc), i, loc);
+    kn_node *negative = elem(g, KN_OP_LT, i, kn_build_int(g, 0, loc), loc);
+    return select(g, negative, elem(g, KN_OP_ADD, i, extent(g, n, loc), loc), i, loc);
 }
 
 /* x as one axis, where no axis is given; *axis is the one to use. */

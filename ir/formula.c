@@ -21,7 +21,8 @@ static kn_node *smooth_falling(const maker *m, kn_node *x, kn_node *below)
 static kn_node *sigmoid(const maker *m, kn_node *x)
 {
     kn_node *below = op2(m, KN_OP_LT, x, whole(m, 0)), *e = smooth_falling(m, x, below);
-    return divide(m, where(m, below, e, number(m, 1)), add(m, e, number(m, 1)));
+    kn_node *one = number(m, 1), *part = where(m, below, e, one);
+    return divide(m, part, add(m, e, one));
 }
 
 /* log(b^x + b^y) / log(b); equal ones are apart, for the sake of infinities. */
@@ -32,40 +33,43 @@ static kn_node *log_add(const maker *m, kn_node *x, kn_node *y, kn_op exp, doubl
     if (scale != 1)
         more = mul(m, more, number(m, scale));
     kn_node *most = op2(m, KN_OP_MAXIMUM, x, y); /* shared by equal ones when differentiated */
-    return where(m, op2(m, KN_OP_EQ, x, y), add(m, most, number(m, log_of_2)), add(m, most, more));
+    kn_node *equal = op2(m, KN_OP_EQ, x, y), *twice = add(m, most, number(m, log_of_2));
+    return where(m, equal, twice, add(m, most, more));
 }
 
 static kn_node *softplus(const maker *m, kn_node *x)
 {
     kn_node *below = op2(m, KN_OP_LT, x, whole(m, 0));
-    return add(m, where(m, below, number(m, 0), x),
-               op1(m, KN_OP_LOG1P, smooth_falling(m, x, below)));
+    kn_node *most = where(m, below, number(m, 0), x);
+    return add(m, most, op1(m, KN_OP_LOG1P, smooth_falling(m, x, below)));
 }
 
 static kn_node *sinc(const maker *m, kn_node *x)
 {
-    kn_node *near = where(m, op2(m, KN_OP_EQ, x, whole(m, 0)), number(m, 1e-20), x);
-    kn_node *y = mul(m, near, number(m, M_PI));
+    kn_node *zero = op2(m, KN_OP_EQ, x, whole(m, 0));
+    kn_node *y = scaled(m, where(m, zero, number(m, 1e-20), x), M_PI);
     return divide(m, op1(m, KN_OP_SIN, y), y);
 }
 
 static kn_node *gelu(const maker *m, kn_node *x)
 {
-    kn_node *tail = op1(m, KN_OP_ERFC, mul(m, x, number(m, -M_SQRT1_2)));
-    return mul(m, mul(m, x, number(m, 0.5)), tail);
+    kn_node *tail = op1(m, KN_OP_ERFC, scaled(m, x, -M_SQRT1_2));
+    return mul(m, scaled(m, x, 0.5), tail);
 }
 
 static kn_node *gelu_tanh(const maker *m, kn_node *x)
 {
-    kn_node *cube = mul(m, mul(m, mul(m, x, x), x), number(m, 0.044715));
-    kn_node *t = op1(m, KN_OP_TANH, mul(m, add(m, x, cube), number(m, M_SQRT1_2 * M_2_SQRTPI)));
-    return mul(m, mul(m, x, number(m, 0.5)), add(m, t, number(m, 1)));
+    kn_node *cube = scaled(m, mul(m, mul(m, x, x), x), 0.044715);
+    kn_node *t = op1(m, KN_OP_TANH, scaled(m, add(m, x, cube), M_SQRT1_2 * M_2_SQRTPI));
+    kn_node *half = scaled(m, x, 0.5);
+    return mul(m, half, add(m, t, number(m, 1)));
 }
 
 static kn_node *heaviside(const maker *m, kn_node *x, kn_node *at_zero)
 {
-    kn_node *step =
-        where(m, op2(m, KN_OP_LT, x, whole(m, 0)), number(m, 0), cast(m, number(m, 1), x->dtype));
+    kn_node *below = op2(m, KN_OP_LT, x, whole(m, 0));
+    kn_node *zero = number(m, 0), *one = cast(m, number(m, 1), x->dtype);
+    kn_node *step = where(m, below, zero, one);
     step = where(m, op2(m, KN_OP_EQ, x, whole(m, 0)), at_zero, step);
     return where(m, op1(m, KN_OP_ISNAN, x), x, step);
 }
@@ -73,13 +77,21 @@ static kn_node *heaviside(const maker *m, kn_node *x, kn_node *at_zero)
 static kn_node *fraction(const maker *m, kn_node *x)
 {
     kn_node *rest = op2(m, KN_OP_SUB, x, op1(m, KN_OP_TRUNC, x));
-    return op2(m, KN_OP_COPYSIGN, where(m, op1(m, KN_OP_ISINF, x), number(m, 0), rest), x);
+    kn_node *infinite = op1(m, KN_OP_ISINF, x);
+    return op2(m, KN_OP_COPYSIGN, where(m, infinite, number(m, 0), rest), x);
 }
 
 /* a / b, each rounded to t, as NumPy has its constants. */
 static kn_node *ratio(const maker *m, double a, double b, kn_dtype t)
 {
-    return divide(m, cast(m, number(m, a), t), cast(m, number(m, b), t));
+    kn_node *above = cast(m, number(m, a), t);
+    return divide(m, above, cast(m, number(m, b), t));
+}
+
+static kn_node *leaky_relu(const maker *m, kn_node *x, kn_node *slope)
+{
+    kn_node *below = op2(m, KN_OP_LT, x, whole(m, 0));
+    return where(m, below, mul(m, x, slope ? slope : number(m, 0.01)), x);
 }
 
 static kn_node *of_floats(const maker *m, kn_op op, kn_node *const *x, int n)
@@ -99,9 +111,7 @@ static kn_node *of_floats(const maker *m, kn_op op, kn_node *const *x, int n)
     case KN_OP_SILU: return mul(m, x[0], sigmoid(m, x[0]));
     case KN_OP_GELU: return gelu(m, x[0]);
     case KN_OP_GELU_TANH: return gelu_tanh(m, x[0]);
-    case KN_OP_LEAKY_RELU:
-        return where(m, op2(m, KN_OP_LT, x[0], whole(m, 0)),
-                     mul(m, x[0], n > 1 ? x[1] : number(m, 0.01)), x[0]);
+    case KN_OP_LEAKY_RELU: return leaky_relu(m, x[0], n > 1 ? x[1] : NULL);
     default: return NULL;
     }
 }
@@ -119,19 +129,22 @@ static bool is_number(const kn_node *x, kn_op op)
 /* Of an infinity the largest numbers, unless others are given; of NaN 0. */
 static kn_node *nan_to_num(const maker *m, kn_node *x, kn_node *const *instead)
 {
-    if (kn_is_complex(x->dtype))
-        return op2(m, KN_OP_PAIR, nan_to_num(m, op1(m, KN_OP_REAL, x), instead),
-                   nan_to_num(m, op1(m, KN_OP_IMAG, x), instead));
+    if (kn_is_complex(x->dtype)) {
+        kn_node *re = nan_to_num(m, op1(m, KN_OP_REAL, x), instead);
+        return op2(m, KN_OP_PAIR, re, nan_to_num(m, op1(m, KN_OP_IMAG, x), instead));
+    }
     if (!kn_is_float(x->dtype))
         return op1(m, KN_OP_COPY, x);
     kn_node *most = cast(m, number(m, kn_largest(x->dtype)), x->dtype);
     kn_node *nan = instead[0] ? cast(m, instead[0], x->dtype) : number(m, 0);
     kn_node *far = op2(m, KN_OP_COPYSIGN, most, x);
+    kn_node *below = instead[1] || instead[2] ? op1(m, KN_OP_SIGNBIT, x) : NULL;
     if (instead[1])
-        far = where(m, op1(m, KN_OP_SIGNBIT, x), far, cast(m, instead[1], x->dtype));
+        far = where(m, below, far, cast(m, instead[1], x->dtype));
     if (instead[2])
-        far = where(m, op1(m, KN_OP_SIGNBIT, x), cast(m, instead[2], x->dtype), far);
-    return where(m, op1(m, KN_OP_ISNAN, x), nan, where(m, op1(m, KN_OP_ISINF, x), far, x));
+        far = where(m, below, cast(m, instead[2], x->dtype), far);
+    kn_node *is_nan = op1(m, KN_OP_ISNAN, x);
+    return where(m, is_nan, nan, where(m, op1(m, KN_OP_ISINF, x), far, x));
 }
 
 kn_node *kn_build_nan_to_num(kn_graph *g, kn_node *x, kn_node *const *instead, kn_loc loc)
@@ -176,9 +189,10 @@ static kn_node *reciprocal(const maker *m, kn_node *x)
 static kn_node *rounded(const maker *m, kn_node *x, int64_t decimals)
 {
     kn_dtype t = x->dtype;
-    if (kn_is_complex(t))
-        return op2(m, KN_OP_PAIR, rounded(m, op1(m, KN_OP_REAL, x), decimals),
-                   rounded(m, op1(m, KN_OP_IMAG, x), decimals));
+    if (kn_is_complex(t)) {
+        kn_node *re = rounded(m, op1(m, KN_OP_REAL, x), decimals);
+        return op2(m, KN_OP_PAIR, re, rounded(m, op1(m, KN_OP_IMAG, x), decimals));
+    }
     if (kn_is_int(t) && decimals >= 0)
         return op1(m, KN_OP_COPY, x);
     x = kn_is_int(t) ? cast(m, x, KN_F64) : x;
@@ -208,7 +222,22 @@ static kn_node *ldexp_of(const maker *m, kn_node *x, kn_node *n)
         return NULL;
     }
     kn_dtype t = kn_float_of(x->dtype), wide = kn_compute_dtype(t);
-    return cast(m, op2(m, KN_OP_SCALB, cast(m, x, wide), cast(m, n, wide)), t);
+    x = cast(m, x, wide);
+    return cast(m, op2(m, KN_OP_SCALB, x, cast(m, n, wide)), t);
+}
+
+static kn_node *exclusive_or(const maker *m, kn_node *a, kn_node *b)
+{
+    a = cast(m, a, KN_BOOL);
+    return op2(m, KN_OP_NE, a, cast(m, b, KN_BOOL));
+}
+
+static kn_node *angle(const maker *m, kn_node *x)
+{
+    if (!kn_is_complex(x->dtype))
+        return op2(m, KN_OP_ARCTAN2, whole(m, 0), x);
+    kn_node *im = op1(m, KN_OP_IMAG, x);
+    return op2(m, KN_OP_ARCTAN2, im, op1(m, KN_OP_REAL, x));
 }
 
 static kn_node *of_any(const maker *m, kn_op op, kn_node *const *x, int n)
@@ -220,14 +249,11 @@ static kn_node *of_any(const maker *m, kn_op op, kn_node *const *x, int n)
         return x[0]->dtype == KN_BOOL ? op1(m, KN_OP_SQUARE, cast(m, x[0], KN_I8))
                                       : mul(m, x[0], x[0]);
     case KN_OP_RECIPROCAL: return reciprocal(m, x[0]);
-    case KN_OP_XOR: return op2(m, KN_OP_NE, cast(m, x[0], KN_BOOL), cast(m, x[1], KN_BOOL));
+    case KN_OP_XOR: return exclusive_or(m, x[0], x[1]);
     case KN_OP_NAN_TO_NUM: return nan_to_num(m, x[0], (kn_node *[KN_NOT_FINITE]){0});
     case KN_OP_ROUND: return round_to(m, x, n);
     case KN_OP_LDEXP: return ldexp_of(m, x[0], x[1]);
-    case KN_OP_ANGLE:
-        return kn_is_complex(x[0]->dtype)
-                   ? op2(m, KN_OP_ARCTAN2, op1(m, KN_OP_IMAG, x[0]), op1(m, KN_OP_REAL, x[0]))
-                   : op2(m, KN_OP_ARCTAN2, whole(m, 0), x[0]);
+    case KN_OP_ANGLE: return angle(m, x[0]);
     case KN_OP_RELU: return op2(m, KN_OP_MAXIMUM, x[0], whole(m, 0));
     default: return NULL;
     }
@@ -259,6 +285,7 @@ kn_node *kn_build_compare_signs(kn_graph *g, kn_op op, kn_node *a, kn_node *b, k
     holds = op == KN_OP_NE ||
             (first ? op == KN_OP_LT || op == KN_OP_LE : op == KN_OP_GT || op == KN_OP_GE);
     kn_node *negative = op2(&m, KN_OP_LT, first ? a : b, whole(&m, 0));
-    kn_node *other = op2(&m, op, cast(&m, a, KN_U64), cast(&m, b, KN_U64));
+    a = cast(&m, a, KN_U64);
+    kn_node *other = op2(&m, op, a, cast(&m, b, KN_U64));
     return where(&m, negative, kn_build_bool(g, holds, loc), other);
 }

@@ -59,8 +59,8 @@ kn_node *kn_grad_prod(const kn_grad_site *s, int k)
     kn_node *none = kn_grad_op2(s, KN_OP_EQ, x, zero), *zeros = reduce(s, KN_OP_SUM, none);
     kn_node *rest = kn_grad_select(s, none, one, x), *product = reduce(s, KN_OP_PROD, rest);
     kn_node *alone = kn_grad_op2(s, KN_OP_EQ, zeros, kn_build_int(s->g, 1, s->loc));
-    kn_node *others = kn_grad_select(s, kn_grad_op2(s, KN_OP_AND, none, alone), product,
-                                     kn_grad_op2(s, KN_OP_DIV, s->y, rest));
+    alone = kn_grad_op2(s, KN_OP_AND, none, alone);
+    kn_node *others = kn_grad_select(s, alone, product, kn_grad_op2(s, KN_OP_DIV, s->y, rest));
     return kn_grad_op2(s, KN_OP_MUL, s->dy, others);
 }
 
@@ -73,8 +73,8 @@ kn_node *kn_grad_extreme(const kn_grad_site *s, int k)
     here = kn_grad_op2(s, KN_OP_OR, here, kn_grad_op2(s, KN_OP_NE, x, x));
     kn_node *count = kn_grad_cast(s, here, kn_compute_dtype(s->dy->dtype));
     kn_node *share = kn_grad_cast(s, reduce(s, KN_OP_SUM, count), s->dy->dtype);
-    return kn_grad_select(s, here, kn_grad_op2(s, KN_OP_DIV, s->dy, share),
-                          kn_grad_cast(s, kn_grad_number(s, 0), s->dy->dtype));
+    share = kn_grad_op2(s, KN_OP_DIV, s->dy, share);
+    return kn_grad_select(s, here, share, kn_grad_cast(s, kn_grad_number(s, 0), s->dy->dtype));
 }
 
 /* By the user's rule, which gets all operands and results. */

@@ -13,28 +13,78 @@
 #define WHERE(c, x, y) kn_grad_select(s, c, x, y)
 #define CAST(x, t) kn_grad_cast(s, x, t)
 #define NUM(v) kn_grad_number(s, v)
+#define SCALE(x, v) scale(s, x, v)
 #define ZEROS(x) kn_grad_zeros(s, x)
 
 /* ---- parts of formulas ---- */
 
+static kn_node *scale(const kn_grad_site *s, kn_node *x, double v) { return MUL(x, NUM(v)); }
+
+static kn_node *one_less(const kn_grad_site *s, kn_node *x) { return SUB(NUM(1), x); }
+
+static kn_node *one_more(const kn_grad_site *s, kn_node *x) { return ADD(x, NUM(1)); }
+
 /* 1 - a * a, exact near 1. */
 static kn_node *one_less_square(const kn_grad_site *s, kn_node *a)
 {
-    return MUL(SUB(NUM(1), a), ADD(a, NUM(1)));
+    kn_node *less = one_less(s, a);
+    return MUL(less, one_more(s, a));
+}
+
+/* sqrt(a * a - 1), which does not overflow. */
+static kn_node *root_of_square_less_one(const kn_grad_site *s, kn_node *a)
+{
+    kn_node *less = OP1(SQRT, SUB(a, NUM(1)));
+    return MUL(less, OP1(SQRT, one_more(s, a)));
+}
+
+static kn_node *times_cube(const kn_grad_site *s, kn_node *x, kn_node *a)
+{
+    return MUL(x, MUL(MUL(a, a), a));
+}
+
+static kn_node *over_squares(const kn_grad_site *s, kn_node *x, kn_node *a, kn_node *b)
+{
+    kn_node *square = MUL(a, a);
+    return DIV(x, ADD(square, MUL(b, b)));
 }
 
 static kn_node *nonzero(const kn_grad_site *s, kn_node *a)
 {
-    return WHERE(OP2(EQ, a, NUM(0)), NUM(1), a);
+    kn_node *zero = OP2(EQ, a, NUM(0));
+    return WHERE(zero, NUM(1), a);
 }
 
-static kn_node *is_nan(const kn_grad_site *s, kn_node *a) { return OP2(NE, a, a); }
+static kn_node *over_nonzero(const kn_grad_site *s, kn_node *x, kn_node *a)
+{
+    return DIV(x, nonzero(s, a));
+}
+
+/* dy, negative where one of a and b is. */
+static kn_node *by_signs(const kn_grad_site *s, kn_node *dy, kn_node *a, kn_node *b)
+{
+    kn_node *sign = OP1(SIGNBIT, a), *differs = OP2(NE, sign, OP1(SIGNBIT, b));
+    return WHERE(differs, NEG(dy), dy);
+}
+
+static kn_node *imaginary(const kn_grad_site *s, kn_node *x)
+{
+    return OP2(PAIR, CAST(NUM(0), x->dtype), x);
+}
 
 /* Of the smaller or larger one of a and b what reaches a: equal ones share it. */
 static kn_node *extreme(const kn_grad_site *s, kn_node *dy, kn_node *a, kn_node *b, kn_op beats)
 {
-    kn_node *tie = WHERE(OP2(EQ, a, b), MUL(dy, NUM(0.5)), NUM(0));
+    kn_node *equal = OP2(EQ, a, b), *half = SCALE(dy, 0.5), *tie = WHERE(equal, half, NUM(0));
     return WHERE(kn_grad_op2(s, beats, a, b), dy, tie);
+}
+
+/* The same of fmin and fmax, which prefer numbers to NaN. */
+static kn_node *extreme_number(const kn_grad_site *s, kn_node *dy, kn_node *a, kn_node *b,
+                               kn_op beats)
+{
+    kn_node *alone = OP2(NE, b, b);
+    return WHERE(alone, dy, extreme(s, dy, a, b, beats));
 }
 
 /* The exponent, where it is a known number. */
@@ -50,12 +100,14 @@ static kn_node *base_of_power(const kn_grad_site *s, kn_node *dy, kn_node *a, kn
 {
     double v;
     if (!known(b, &v)) {
-        kn_node *none = OP2(EQ, b, NUM(0));
-        kn_node *less = WHERE(none, NUM(1), SUB(b, NUM(1)));
-        return WHERE(none, NUM(0), MUL(dy, MUL(b, OP2(POW, a, less))));
+        kn_node *zero = NUM(0), *one = NUM(1), *none = OP2(EQ, b, zero);
+        kn_node *less = WHERE(none, one, SUB(b, one));
+        return WHERE(none, zero, MUL(dy, MUL(b, OP2(POW, a, less))));
     }
-    kn_node *more = v == 2 ? a : v == 3 ? MUL(a, a) : OP2(POW, a, NUM(v - 1));
-    return v == 0 ? ZEROS(a) : v == 1 ? dy : MUL(dy, MUL(NUM(v), more));
+    if (v == 0 || v == 1)
+        return v == 0 ? ZEROS(a) : dy;
+    kn_node *less = v == 2 ? a : v == 3 ? MUL(a, a) : OP2(POW, a, NUM(v - 1));
+    return MUL(dy, SCALE(less, v));
 }
 
 /* dy * y * log(a), and 0 for a == 0: the limit from where the power has a value. */
@@ -71,16 +123,18 @@ static kn_node *digamma(const kn_grad_site *s, kn_node *a)
     static const double series[] = {691.0 / 32760, -1.0 / 132, 1.0 / 240, -1.0 / 252,
                                     1.0 / 120,     -1.0 / 12,  0};
     enum { STEPS = 8 };
-    kn_node *negative = OP2(LT, a, NUM(0));
-    kn_node *x = WHERE(negative, SUB(NUM(1), a), a), *w = ADD(x, NUM(STEPS));
-    kn_node *square = DIV(NUM(1), MUL(w, w)), *sum = NUM(series[0]);
-    for (size_t i = 1; i < sizeof series / sizeof *series; i++)
-        sum = ADD(MUL(sum, square), NUM(series[i]));
-    kn_node *y = ADD(SUB(OP1(LOG, w), DIV(NUM(0.5), w)), sum);
+    kn_node *one = NUM(1), *negative = OP2(LT, a, NUM(0));
+    kn_node *x = WHERE(negative, SUB(one, a), a), *w = ADD(x, NUM(STEPS));
+    kn_node *square = DIV(one, MUL(w, w)), *sum = NUM(series[0]);
+    for (size_t i = 1; i < sizeof series / sizeof *series; i++) {
+        sum = MUL(sum, square);
+        sum = ADD(sum, NUM(series[i]));
+    }
+    kn_node *half = DIV(NUM(0.5), w), *y = ADD(SUB(OP1(LOG, w), half), sum);
     for (int i = STEPS - 1; i >= 0; i--)
-        y = SUB(y, DIV(NUM(1), ADD(x, NUM(i))));
-    kn_node *turned = SUB(y, DIV(NUM(M_PI), OP1(TAN, MUL(a, NUM(M_PI)))));
-    return WHERE(negative, turned, y);
+        y = SUB(y, DIV(one, ADD(x, NUM(i))));
+    kn_node *pi = NUM(M_PI), *reflected = SUB(y, DIV(pi, OP1(TAN, MUL(a, pi))));
+    return WHERE(negative, reflected, y);
 }
 
 kn_node *kn_grad_where(const kn_grad_site *s, int k)

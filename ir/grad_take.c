@@ -168,9 +168,12 @@ static kn_node *cut(const kn_grad_site *s, kn_node *v, const window *w, int most
                                     : (kn_index_item){.kind = KN_INDEX_SLICE, .step = 1};
         return kn_build_index(g, v, items, v->rank, s->loc);
     }
-    kn_node *made = c ? kn_grad_select(s, cut(s, c, w, 0), cut(s, v->in[1], w, most / 2),
-                                       cut(s, v->in[2], w, most / 2))
-                      : cut(s, v->in[holds ? 1 : 2], w, most - 1);
+    kn_node *made;
+    if (c) {
+        kn_node *condition = cut(s, c, w, 0), *yes = cut(s, v->in[1], w, most / 2);
+        made = kn_grad_select(s, condition, yes, cut(s, v->in[2], w, most / 2));
+    } else
+        made = cut(s, v->in[holds ? 1 : 2], w, most - 1);
     for (int i = 0; i < v->rank; i++)
         shape[i] = i == w->axis ? kn_dim_sub(g->syms, w->hi, w->lo) : v->shape[i];
     return kn_build_broadcast_to(g, made, shape, v->rank, s->loc);

@@ -1,4 +1,6 @@
-/* Short names for what operations that are made of others are written with, each at the place `loc` of a text. */
+/* Short names for what operations that are made of others are written with, each at the place `loc` of a text.
+ * C says nothing of the order in which arguments are evaluated, and nodes are numbered as they are made: no two
+ * arguments of one call make nodes, here and wherever graphs are built. */
 #ifndef KN_IR_MAKER_H
 #define KN_IR_MAKER_H
 
@@ -41,6 +43,12 @@ static inline kn_node *add(const maker *m, kn_node *a, kn_node *b)
 static inline kn_node *mul(const maker *m, kn_node *a, kn_node *b)
 {
     return op2(m, KN_OP_MUL, a, b);
+}
+
+/* x times a number. */
+static inline kn_node *scaled(const maker *m, kn_node *x, double by)
+{
+    return mul(m, x, number(m, by));
 }
 
 static inline kn_node *divide(const maker *m, kn_node *a, kn_node *b)

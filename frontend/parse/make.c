@@ -36,8 +36,10 @@ static bool float_arange(kn_call_site *c, const kn_value *const *bounds, kn_dtyp
         return kn_perror(c->p, c->pos, KN_SHAPE, "arange: the number of elements is out of range");
     kn_node *i = kn_build_iota(g, kn_dim_const(g->syms, n > 0 ? (int64_t)n : 0), c->loc);
     kn_node *by[2] = {i, kn_build_float(g, lo + step - lo, c->loc)};
-    kn_node *from[2] = {kn_build_elem(g, KN_OP_MUL, by, 2, c->loc), kn_build_float(g, lo, c->loc)};
-    kn_node *made = kn_build_elem(g, KN_OP_ADD, from, 2, c->loc);
+    kn_node *from = kn_build_elem(g, KN_OP_MUL, by, 2, c->loc);
+    by[0] = from;
+    by[1] = kn_build_float(g, lo, c->loc);
+    kn_node *made = kn_build_elem(g, KN_OP_ADD, by, 2, c->loc);
     return kn_call_done(c, made ? kn_build_cast(g, made, dtype ? dtype : KN_F64, c->loc) : NULL,
                         KN_STORE_NEW, out);
 }

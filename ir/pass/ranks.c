@@ -194,21 +194,21 @@ static kn_node *squares(kn_graph *g, const kn_node *n, kn_node *const *all, kn_n
     kn_dim count = kn_dim_at_rank(g->syms, members_of(g, n), r);
     kn_dtype t = mean->dtype;
     kn_node *has = number(g, count, t, n->loc), *zero = kn_build_float(g, 0, n->loc);
+    zero = kn_build_cast(g, zero, t, n->loc);
     kn_node *d =
         elem(g, KN_OP_SUB, elem(g, KN_OP_DIV, of_rank(g, all[0], r), has, n->loc), mean, n->loc);
-    kn_node *both =
-        elem(g, KN_OP_ADD, of_rank(g, all[1], r), elem(g, KN_OP_MUL, d, d, n->loc), n->loc);
-    kn_node *any = elem(g, KN_OP_GT, has, kn_build_cast(g, zero, t, n->loc), n->loc);
-    return kn_build_elem(g, KN_OP_WHERE,
-                         (kn_node *[]){any, elem(g, KN_OP_MUL, has, both, n->loc),
-                                       kn_build_cast(g, zero, t, n->loc)},
-                         3, n->loc);
+    kn_node *both = of_rank(g, all[1], r);
+    both = elem(g, KN_OP_ADD, both, elem(g, KN_OP_MUL, d, d, n->loc), n->loc);
+    kn_node *any = elem(g, KN_OP_GT, has, zero, n->loc);
+    kn_node *of = elem(g, KN_OP_MUL, has, both, n->loc);
+    return kn_build_elem(g, KN_OP_WHERE, (kn_node *[]){any, of, zero}, 3, n->loc);
 }
 
 static kn_node *variance(kn_graph *g, const kn_node *n, kn_node *x)
 {
-    kn_node *all[] = {gathered(g, of_part(g, n, KN_OP_SUM, x), n->loc),
-                      gathered(g, of_part(g, n, KN_OP_VAR, x), n->loc)};
+    kn_node *all[2];
+    all[0] = gathered(g, of_part(g, n, KN_OP_SUM, x), n->loc);
+    all[1] = gathered(g, of_part(g, n, KN_OP_VAR, x), n->loc);
     kn_node *about = mean(g, n, x), *sum = NULL;
     for (int r = 0; about && r < g->ranks; r++) {
         kn_node *of = squares(g, n, all, about, r);

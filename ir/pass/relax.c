@@ -131,8 +131,10 @@ static kn_node *power(const relaxing *r, kn_node *x, const kn_node *by)
         return NULL;
     int whole = (int)size;
     bool half = size != whole;
-    if (!half && c < 0)
-        return elem2(r, KN_OP_DIV, number(r, 1), whole_power(r, x, whole));
+    if (!half && c < 0) {
+        kn_node *one = number(r, 1);
+        return elem2(r, KN_OP_DIV, one, whole_power(r, x, whole));
+    }
     kn_node *root = half ? elem1(r, c < 0 ? KN_OP_RSQRT : KN_OP_SQRT, x) : NULL;
     if (!whole)
         return root;
@@ -178,8 +180,10 @@ static kn_node *logarithm(const relaxing *r, kn_node *x)
 {
     if (x->op == KN_OP_EXP)
         return x->in[0];
-    return x->op == KN_OP_SQRT ? elem2(r, KN_OP_MUL, elem1(r, KN_OP_LOG, x->in[0]), number(r, 0.5))
-                               : NULL;
+    if (x->op != KN_OP_SQRT)
+        return NULL;
+    kn_node *twice = elem1(r, KN_OP_LOG, x->in[0]);
+    return elem2(r, KN_OP_MUL, twice, number(r, 0.5));
 }
 
 /* A factor that is the same for all members is taken once. Not where x is used elsewhere: x - mean(x) is to stay. */

@@ -262,12 +262,14 @@ static kn_node *tamed(maker *m, kn_op op, kn_node *x)
     case KN_OP_LOG1P:
     case KN_OP_POW: return elem(m, KN_OP_ABS, x, NULL);
     case KN_OP_ARCCOSH:
-        return elem(m, KN_OP_ADD, elem(m, KN_OP_ABS, x, NULL), kn_build_int(m->g, 1, nowhere));
+        x = elem(m, KN_OP_ABS, x, NULL);
+        return elem(m, KN_OP_ADD, x, kn_build_int(m->g, 1, nowhere));
     case KN_OP_ARCSIN:
     case KN_OP_ARCCOS:
     case KN_OP_ARCTANH:
     case KN_OP_ERFINV:
-        return elem(m, KN_OP_MUL, elem(m, KN_OP_TANH, x, NULL), kn_build_float(m->g, 0.9, nowhere));
+        x = elem(m, KN_OP_TANH, x, NULL);
+        return elem(m, KN_OP_MUL, x, kn_build_float(m->g, 0.9, nowhere));
     case KN_OP_SINH:
     case KN_OP_COSH:
     case KN_OP_EXP2:
