@@ -201,15 +201,6 @@ bool kn_phase_stores_elements(const kn_phase *p)
     return false;
 }
 
-bool kn_phase_stores_halves(const kn_phase *p)
-{
-    bool halves = kn_phase_stores_elements(p);
-    for (int i = 0; i < p->nest.stores.len; i++)
-        if (p->nest.stores.data[i].kind == KN_STORE_ELEMENT)
-            halves = halves && kn_bytes(kn_value_at(p, p->nest.stores.data[i].value)->dtype) == 2;
-    return halves;
-}
-
 void kn_phase_takes(const kn_phase *p, int sweep, bool *taken)
 {
     for (int i = 0; i < p->nest.values.len; i++)

@@ -314,10 +314,8 @@ bool kn_phase_in_order(const kn_phase *p);
 bool kn_has_state(const kn_phase *p, kn_state state);
 /* Computes all stages anew from the reductions as they are now. */
 void kn_restage(kn_phase *p);
-/* Does it store element values? Of 16 bits only? codegen/sched/keep.c takes functions of f32 to be approximate then, which
- * precision.h decides. */
+/* Does it store element values? */
 bool kn_phase_stores_elements(const kn_phase *p);
-bool kn_phase_stores_halves(const kn_phase *p);
 /* Does this store the result of a reduction across the groups? */
 bool kn_stores_across(const kn_phase *p, const kn_store *s);
 /* Does sweep t store element values? */

@@ -6,11 +6,21 @@
 
 #include "codegen/kir/kir.h"
 
+/* What values take, in additions: operations have theirs in ir/ops.def. */
+enum {
+    KN_LOAD_COST = 2,
+    KN_FUNCTION_COST = 4, /* costlier operations are functions */
+    KN_APPROXIMATED = 2,  /* an approximated function takes one in so many of its additions */
+};
+
 /* One for each value, in `a`. */
 const bool *kn_find_imprecise(kn_arena *a, const kn_phase *ph);
 
 /* Is value i an exponential, or the quotient of an element, that is approximated? An exponential that is only rounded,
  * behind no other operation, keeps the bound of ir/ops.def. */
 bool kn_is_approximated(const kn_phase *ph, const bool *imprecise, int i);
+
+/* Is value i a function that is approximated, as all are under fast_math? */
+bool kn_is_approximated_function(const kn_phase *ph, const bool *imprecise, bool fast, int i);
 
 #endif

@@ -371,13 +371,11 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
     time->in_step = in_step * most(1, least(s->waves, m->m->in_step) / s->blocks_a_unit);
 }
 
-/* Costs in additions: of a load, an accumulation by its state, a step of a vector, and locating it along a further
- * axis. */
+/* Costs in additions, beside those of codegen/kir/precision.h: of an accumulation by its state, a step of a vector, and
+ * locating it along a further axis. */
 enum {
-    LOAD_COST = 2,
-    FUNCTION_COST = 4, /* costlier operations are functions */
-    DOUBLE = 2,        /* 64 bits relative to 32, but for functions */
-    QUOTIENT = 8,      /* the same of quotients and remainders of integers */
+    DOUBLE = 2,   /* 64 bits relative to 32, but for functions */
+    QUOTIENT = 8, /* the same of quotients and remainders of integers */
     PLAIN_COST = 2,
     MOMENTS_COST = 18,
     PEAK_COST = 12, /* of f32; of f64 its exponentials are exact */
@@ -465,7 +463,6 @@ static double additions(model *m, const kn_phase *ph)
 {
     const double unaligned_rows =
         1.2; /* the check whether a vector is the first or the last of a row */
-    const double approximation = 0.5; /* of a function's cost */
     const kn_lanes *lanes = m->target->sm ? kn_find_lanes(m->k->arena, ph) : NULL;
     const bool *imprecise = m->target->sm ? kn_find_imprecise(m->k->arena, ph) : NULL;
     double sum = 0;
@@ -475,17 +472,17 @@ static double additions(model *m, const kn_phase *ph)
             const kn_value *v = &ph->nest.values.data[i];
             if (!m->need[i] || v->level != KN_ELEMENT || kn_is_found(ph, i, s))
                 continue;
-            int cost = v->kind == KN_V_ELEM ? kn_ops[v->op].cost : LOAD_COST;
-            bool costly = cost > FUNCTION_COST;
+            int cost = v->kind == KN_V_ELEM ? kn_ops[v->op].cost : KN_LOAD_COST;
+            bool costly = cost > KN_FUNCTION_COST;
             double wide = v->dtype != KN_F64 ? 1 : costly ? m->m->wide : DOUBLE;
             if (m->target->sm && is_renamed(ph, v))
                 continue;
             if (m->target->sm && v->kind == KN_V_ELEM && kn_is_int(v->dtype) &&
                 kn_bytes(v->dtype) == 8)
                 wide = costly ? QUOTIENT : DOUBLE;
-            const bool approximated = imprecise && costly && kn_is_float(v->dtype) &&
-                                      (m->k->fast || kn_is_approximated(ph, imprecise, i));
-            sum += cost * wide * (approximated ? approximation : 1) * a_lane(ph, lanes, i);
+            if (imprecise && kn_is_approximated_function(ph, imprecise, m->k->fast, i))
+                wide /= KN_APPROXIMATED;
+            sum += cost * wide * a_lane(ph, lanes, i);
         }
     }
     for (int i = 0; i < ph->nest.reds.len; i++)

@@ -7,17 +7,16 @@
  * Of a kernel each: every one is launched, loads what it reads and stores what others do. */
 #include <math.h>
 
+#include "codegen/kir/precision.h"
 #include "codegen/model/machine.h"
 #include "codegen/plan/nests/planner.h"
 #include "codegen/plan/partition.h"
 #include "ir/view.h"
 
 enum {
-    LOAD_COST = 2, /* additions */
     /* read by a reduction without groups that may be local, done by every block */
     LOCAL_BYTES = 64 * 1024,
-    FUNCTION_COST = 4, /* costlier operations are functions, which may be approximate on GPUs */
-    SHARING = 4,       /* neighbours that share a block of random numbers (kir/lanes.h) */
+    SHARING = 4, /* neighbours that share a block of random numbers (kir/lanes.h) */
 };
 
 /* A part of the partition; its number is that of its first node. */
@@ -183,7 +182,7 @@ static void add_argument(bounding *b, const kn_node *base, int index)
     p->waits = p->waits || b->elements[base->id] > p->groups;
     if (b->last[root->id] == 0) {
         b->bytes += bytes;
-        b->work += LOAD_COST * b->elements[base->id];
+        b->work += KN_LOAD_COST * b->elements[base->id];
     } else if (b->last[root->id] != index + 1 && !may_cross(b, b->last[root->id] - 1, index)) {
         p->again += larger(0, bytes - b->all->chip);
     }
@@ -193,7 +192,7 @@ static void add_argument(bounding *b, const kn_node *base, int index)
 static void add_node(bounding *b, const kn_node *n)
 {
     part *p = &b->parts[b->of[n->id]];
-    double function = kn_ops[n->op].cost > FUNCTION_COST && b->all->target->sm ? 0.5 : 1;
+    bool approximate = kn_ops[n->op].cost > KN_FUNCTION_COST && b->all->target->sm;
     for (int k = 0; k < n->nin; k++) {
         const kn_node *x = root_of(b, n, k);
         bool inside = b->of[x->id] >= 0;
@@ -205,8 +204,8 @@ static void add_node(bounding *b, const kn_node *n)
             p->computed =
                 larger(p->computed, smaller(bytes_of(b, x), b->from[x->id]) - b->all->chip);
     }
-    b->work += b->elements[(reduces(n) ? n->in[0] : n)->id] * kn_ops[n->op].cost * function /
-               (b->from[n->id] > 0 ? 1 : SHARING);
+    b->work += b->elements[(reduces(n) ? n->in[0] : n)->id] * kn_ops[n->op].cost /
+               (approximate ? KN_APPROXIMATED : 1) / (b->from[n->id] > 0 ? 1 : SHARING);
     if (reduces(n))
         b->from[n->id] = bytes_of(b, n);
 }

@@ -159,7 +159,7 @@ static void choose(const kn_site *at, kn_kernel *k)
         if (ph->local)
             continue;
         kn_walker_of(ph->how.walk)->bind(at, ph, k->threads);
-        kn_keep_computed(at->arena, ph, at->target, at->force->reuse);
+        kn_keep_computed(at, ph, k->fast);
         int min_blocks = ph->how.mixed ? kn_mixed_min_blocks(at->target, k->threads)
                                        : kn_transposing_min_blocks(ph, k->threads);
         k->min_blocks = min_blocks ? min_blocks : k->min_blocks;

@@ -17,6 +17,7 @@
  *
  * --reuse keep and recompute force it either way. */
 #include "base/work.h"
+#include "codegen/kir/precision.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
@@ -28,8 +29,6 @@ enum {
     FEW_WORDS = 24,
     SPILL_PRICE = 32,
     MEMORY_PRICE = 4,
-    LOAD_COST = 2,
-    FUNCTION_COST = 4,
     MOST_FRAMES = 2,
     MOST_VALUES = 1024,
     FEWEST_LANES = 64, /* of a tile of columns */
@@ -45,7 +44,7 @@ typedef struct keeper {
     const kn_phase *ph;
     kn_keep where;
     int new_price; /* of new registers, once they are many */
-    bool approximate;
+    int *cost;     /* of each value, to compute it again, in additions */
     int *
         uses; /* of each sweep, a count a value: by reductions, by stores and by what the sweep computes */
     KN_VEC(freed) freed;
@@ -79,13 +78,17 @@ static void begin(keeper *k)
     }
 }
 
-/* Additions that a value takes: functions may be approximate. */
-static int cost_of(const keeper *k, const kn_value *v)
+static void find_costs(keeper *k, const kn_target *target, bool fast)
 {
-    if (v->kind != KN_V_ELEM)
-        return LOAD_COST;
-    bool function = kn_ops[v->op].cost > FUNCTION_COST && v->dtype == KN_F32;
-    return kn_ops[v->op].cost / (function && k->approximate ? 2 : 1);
+    const kn_phase *ph = k->ph;
+    const bool *imprecise = target->sm ? kn_find_imprecise(k->arena, ph) : NULL;
+    k->cost = KN_NEW_ARRAY(k->arena, int, ph->nest.values.len + 1);
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        k->cost[i] = v->kind == KN_V_ELEM ? kn_ops[v->op].cost : KN_LOAD_COST;
+        if (imprecise && kn_is_approximated_function(ph, imprecise, fast, i))
+            k->cost[i] /= KN_APPROXIMATED;
+    }
 }
 
 /* Takes from sweep t what it computes for value i alone, which it finds where it is kept. Returns the additions an
@@ -95,7 +98,7 @@ static int free_operands(keeper *k, int i, int t)
     const kn_value *values = k->ph->nest.values.data;
     int saved = 0, next = k->freed.len;
     for (;;) {
-        saved += values[i].level == KN_ELEMENT ? cost_of(k, &values[i]) : 0;
+        saved += values[i].level == KN_ELEMENT ? k->cost[i] : 0;
         kn_work(1);
         for (int n = 0; n < values[i].nin; n++)
             if (--uses_of(k, t)[values[i].in[n]] == 0)
@@ -210,10 +213,11 @@ static bool keep_best(keeper *k, kn_phase *ph, int price)
     return best >= 0;
 }
 
-void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reuse reuse)
+void kn_keep_computed(const kn_site *at, kn_phase *ph, bool fast)
 {
-    bool cpu = target->sm == 0;
-    keeper k = {.arena = a, .ph = ph, .approximate = !cpu && kn_phase_stores_halves(ph)};
+    const bool cpu = at->target->sm == 0;
+    const kn_reuse reuse = at->force->reuse;
+    keeper k = {.arena = at->arena, .ph = ph};
     if (ph->nest.nsweeps < 2 || ph->how.split || ph->nest.values.len > MOST_VALUES ||
         reuse == KN_REUSE_RECOMPUTE)
         return;
@@ -226,6 +230,7 @@ void kn_keep_computed(kn_arena *a, kn_phase *ph, const kn_target *target, kn_reu
     if (!k.where)
         return;
     begin(&k);
+    find_costs(&k, at->target, fast);
     int price = reuse == KN_REUSE_KEEP         ? 0
                 : k.where == KN_KEEP_REGISTERS ? REGISTER_PRICE
                                                : MEMORY_PRICE;

@@ -226,7 +226,7 @@ kn_range kn_schedule_rest(const kn_phase *rows, const kn_phase *columns, const k
 void kn_schedule_few_columns(kn_phase *phase, const kn_target *target);
 
 /* keep.c: chooses the computed values that a scheduled phase keeps for later sweeps. */
-void kn_keep_computed(kn_arena *a, kn_phase *phase, const kn_target *target, kn_reuse reuse);
+void kn_keep_computed(const kn_site *at, kn_phase *phase, bool fast);
 /* Does each computed value that is kept begin in the first sweep that needs it, and does it spoil no place that another
  * needs? For schedules that are given. */
 bool kn_computed_have_room(kn_arena *a, const kn_phase *phase);
