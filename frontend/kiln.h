@@ -259,7 +259,7 @@ typedef struct kiln_comm_config {
     void *user;
     void *nccl; /* may also be given besides; it outlives the communicator */
     /* How long to wait for a rank: default 30,000. After it collective calls fail on all ranks, kernels
-     * stop waiting, and kiln_comm_check() says which rank was missed. */
+     * stop waiting, and kiln_comm_check() says which rank timed out. */
     int deadline_ms;
     /* "kernel": kernels exchange partial results while they run, which takes GPUs that reach each other's memory, or "emu"
      * and a team. "nccl": by NCCL, between kernels; "host": by the host. NULL: the first that all ranks can. */
@@ -274,7 +274,7 @@ KILN_API void kiln_comm_destroy(kiln_comm *comm);
 KILN_API int kiln_comm_rank(const kiln_comm *comm);
 KILN_API int kiln_comm_count(const kiln_comm *comm);
 KILN_API const char *kiln_comm_path(const kiln_comm *comm); /* "kernel", "nccl" or "host" */
-/* KILN_ERR_RUN, for good, once a rank was missed: the message says which. The context and its other communicators are as
+/* KILN_ERR_RUN, for good, once a rank timed out: the message says which. The context and its other communicators are as
  * good as before. Does not wait. */
 KILN_API kiln_status kiln_comm_check(kiln_comm *comm);
 

@@ -16,7 +16,7 @@ enum { MOST_AGREED = 256 };
 typedef struct agreed {
     struct agreed *next;
     uint64_t number; /* of the agreement, the same on all ranks */
-    void *mail;      /* for kernels that exchange; NULL: none does */
+    void *ranks;     /* for kernels that exchange; NULL: none does */
     int64_t
         sizes[]; /* this rank's shapes, slot by slot; then of each divided size all ranks' parts */
 } agreed;
@@ -98,7 +98,7 @@ static agreed *find_agreed(const kn_program *p, const kn_arg *const *args)
     return NULL;
 }
 
-bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at, void **mail)
+bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at, void **ranks)
 {
     const kn_divided *d = p->divided;
     const size_t bytes = sizeof *at * (size_t)(d->n * d->ranks);
@@ -108,7 +108,7 @@ bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at, void
         memcpy(at, t->sizes + d->dims, bytes);
     else
         memset(at, 0, bytes);
-    *mail = t ? t->mail : NULL;
+    *ranks = t ? t->ranks : NULL;
     pthread_mutex_unlock(&p->lock);
     return t != NULL;
 }
@@ -176,7 +176,7 @@ static kn_status get_ready(void *user)
     return KN_OK;
 }
 
-/* Those that are too old, or of the same shapes as `with`, which has their mail until it is given its own. */
+/* Those that are too old, or of the same shapes as `with`, which has their mailbox until it is given its own. */
 static void forget(kn_program *p, agreed *with)
 {
     const kn_divided *d = p->divided;
@@ -187,7 +187,7 @@ static void forget(kn_program *p, agreed *with)
             at = &t->next;
             continue;
         }
-        with->mail = same ? t->mail : with->mail;
+        with->ranks = same ? t->ranks : with->ranks;
         *at = t->next;
         p->ctx->from.release(p->ctx->from.user, t);
     }
@@ -243,7 +243,7 @@ static size_t words_between(const kn_plan *plan)
     return (size_t)(words < KN_MOST_MAIL ? words : KN_MOST_MAIL);
 }
 
-kn_status kn_divided_get_mail(kn_submission *s, kn_status mine)
+kn_status kn_divided_get_mailbox(kn_submission *s, kn_status mine)
 {
     kn_program *p = s->prog;
     void *unused;
@@ -254,10 +254,10 @@ kn_status kn_divided_get_mail(kn_submission *s, kn_status mine)
         KN_TRY(kn_comm_mailbox(p->comm, words_between(s->variant->plan), &unused));
     if (!s->variant->words)
         return KN_OK;
-    KN_TRY(kn_comm_mailbox(p->comm, (size_t)s->variant->words, &s->in.mail));
+    KN_TRY(kn_comm_mailbox(p->comm, (size_t)s->variant->words, &s->in.ranks));
     pthread_mutex_lock(&p->lock);
     agreed *t = find_agreed(p, s->in.args);
-    t->mail = s->in.mail;
+    t->ranks = s->in.ranks;
     pthread_mutex_unlock(&p->lock);
     return KN_OK;
 }

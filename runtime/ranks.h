@@ -1,6 +1,6 @@
 /* Programs of several ranks: what ranks know of each other's arguments.
  *
- * Each rank plans for its own part of what is divided, but must know the others' sizes. They tell each other at
+ * Each rank plans for its own part of what is divided, but must know the others' sizes. They exchange them at
  * kn_program_prepare(), or at a run that was not prepared; from then on a run looks up what was agreed when its own parts
  * were of these sizes. */
 #ifndef KN_RUNTIME_RANKS_H
@@ -17,7 +17,7 @@ void kn_divided_finish(kn_program *p);
 
 /* Puts the parts of all ranks behind a signature, where they are known for these arguments; and what kernels take that
  * exchange. */
-bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at, void **mail);
+bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at, void **ranks);
 /* Those in a signature; NULL where nothing is divided. */
 const int64_t *kn_divided_parts(const kn_program *p, const int64_t *signature);
 
@@ -25,6 +25,6 @@ const int64_t *kn_divided_parts(const kn_program *p, const int64_t *signature);
  * arguments bind. Collective. */
 kn_status kn_divided_agree(kn_submission *s, kn_status mine);
 /* Once all ranks have a variant of their arguments; `mine`: this one has. Collective. */
-kn_status kn_divided_get_mail(kn_submission *s, kn_status mine);
+kn_status kn_divided_get_mailbox(kn_submission *s, kn_status mine);
 
 #endif

@@ -69,13 +69,13 @@ static kn_status sign_and_acquire(void *user)
                : kn_fail(KN_INTERNAL, "arguments that were signed are refused");
 }
 
-/* The ranks tell each other their sizes first, and begin when all have what they need. */
+/* The ranks exchange their sizes first, and begin when all have what they need. */
 static kn_status run_with_others(kn_submission *s, bool is_signed)
 {
     kn_status status =
         is_signed ? kn_check_pointers(s->prog, &s->in, s->info) : kn_submission_refuse(s);
     KN_TRY(kn_divided_agree(s, status));
-    KN_TRY(kn_divided_get_mail(s, kn_protect(s->scratch, sign_and_acquire, s)));
+    KN_TRY(kn_divided_get_mailbox(s, kn_protect(s->scratch, sign_and_acquire, s)));
     return kn_submit(s);
 }
 

@@ -163,7 +163,7 @@ static kn_status launch_all(call *c, char *workspace)
     char *temps = workspace ? workspace + KN_WORKSPACE_HEAD : NULL;
     if (c->copies)
         KN_TRY(stage_inputs(c, temps + aligned((size_t)v->plan->workspace)));
-    const kn_call numbers = {c->bufs, c->spans, c->params, workspace, s->in.mail};
+    const kn_call numbers = {c->bufs, c->spans, c->params, workspace, s->in.ranks};
     if (s->prog->divided)
         KN_TRY(kn_comm_check(s->prog->comm));
     for (int i = 0; i < v->plan->kernels.len; i++) {

@@ -24,7 +24,7 @@ kn_status kn_timing_run(kn_timing *t, void *stream, kn_status (*fn)(void *user),
 {
     KN_TRY(t->dev->ops->zero(t->dev, t->flush, t->bytes, stream));
     if (t->comm)
-        KN_TRY(kn_comm_line_up(t->comm, stream));
+        KN_TRY(kn_comm_barrier(t->comm, stream));
     return t->dev->ops->time(t->dev, stream, fn, user, us);
 }
 

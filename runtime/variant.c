@@ -99,8 +99,8 @@ bool kn_sign(kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_input
         if (!p->slots[i].by_value)
             at = put_array(at, in->args[i],
                            i < nin ? find_over(out, nout, &by, in->args[i]->data) : 0);
-    in->mail = NULL;
-    in->agreed = !p->divided || kn_divided_sign(p, in->args, at, &in->mail);
+    in->ranks = NULL;
+    in->agreed = !p->divided || kn_divided_sign(p, in->args, at, &in->ranks);
     return true;
 }
 

@@ -29,8 +29,8 @@ struct kn_variant {
     int *in_place;               /* per input: the output that is written over it, or -1 */
     int most_bufs, most_scalars; /* of a kernel */
     bool meets;                  /* blocks of a kernel: there is a barrier word */
-    int64_t words;               /* of mail, where a kernel exchanges with other ranks; else 0 */
-    int users;                   /* atomic: runs, and the program while it has the variant */
+    int64_t words; /* of a mailbox, where a kernel exchanges with other ranks; else 0 */
+    int users;     /* atomic: runs, and the program while it has the variant */
     kn_variant *newer, *older;
 };
 
@@ -38,7 +38,7 @@ struct kn_variant {
 typedef struct kn_inputs {
     const kn_arg **args; /* per slot; NULL: by its default */
     int64_t *signature;
-    void *mail;  /* for kernels that exchange with other ranks */
+    void *ranks; /* for kernels that exchange with other ranks */
     bool agreed; /* what is divided over ranks: all ranks' parts are known */
 } kn_inputs;
 

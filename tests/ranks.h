@@ -13,40 +13,40 @@
 
 enum { MOST_RANKS = 8 };
 
-/* sums: a float a place. moments: six words a value, told one round ahead of what is heard; the last blocks may have none. */
+/* sums: a float a place. moments: six words a value, sent one round ahead of what is received; the last blocks may have none. */
 static const char ranks_text[] =
     "extern \"C\" __global__ void sums(kn_ranks *ranks, const float *in, float *out, unsigned n)\n"
     "{\n"
-    "    const kn_meeting m = kn_meet(ranks);\n"
+    "    const kn_exchange m = kn_begin_exchange(ranks);\n"
     "    const unsigned step = gridDim.x * blockDim.x, first = blockIdx.x * blockDim.x + threadIdx.x;\n"
     "    for (unsigned i = first; i < n; i += step)\n"
-    "        kn_tell(m, i, in[i]);\n"
+    "        kn_send(m, i, in[i]);\n"
     "    for (unsigned i = first; i < n; i += step)\n"
-    "        out[i] = kn_hear_all<kn_sum>(m, i, in[i]);\n"
-    "    kn_leave(ranks);\n"
+    "        out[i] = kn_all_reduce<kn_sum>(m, i, in[i]);\n"
+    "    kn_count_launch(ranks);\n"
     "}\n"
     "extern \"C\" __global__ void moments(kn_ranks *ranks, const float *in, float *out, unsigned n)\n"
     "{\n"
     "    typedef kn_moments<double> T;\n"
-    "    const kn_meeting m = kn_meet(ranks);\n"
+    "    const kn_exchange m = kn_begin_exchange(ranks);\n"
     "    const unsigned step = gridDim.x * blockDim.x, first = blockIdx.x * blockDim.x + threadIdx.x;\n"
     "    T next = {1, first < n ? in[first] : 0.0, 0};\n"
     "    if (first < n)\n"
-    "        kn_tell(m, 6 * first, next);\n"
+    "        kn_send(m, 6 * first, next);\n"
     "    for (unsigned i = first; i < n; i += step) {\n"
     "        const T mine = next;\n"
     "        if (i + step < n) {\n"
     "            next = T{1, in[i + step], 0};\n"
-    "            kn_tell(m, 6 * (i + step), next);\n"
+    "            kn_send(m, 6 * (i + step), next);\n"
     "        }\n"
-    "        const T all = kn_hear_all<kn_merge_moments>(m, 6 * i, mine);\n"
+    "        const T all = kn_all_reduce<kn_merge_moments>(m, 6 * i, mine);\n"
     "        out[i] = (float)(all.mean * all.n);\n"
     "    }\n"
-    "    kn_leave(ranks);\n"
+    "    kn_count_launch(ranks);\n"
     "}\n"
     "extern \"C\" __global__ void careless(kn_ranks *ranks, const float *in, float *out, unsigned n)\n"
     "{\n"
-    "    out[0] = (float)*ranks->mail[1 - ranks->rank];\n"
+    "    out[0] = (float)*ranks->mailboxes[1 - ranks->rank];\n"
     "}\n";
 
 typedef struct rank {

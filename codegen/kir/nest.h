@@ -37,7 +37,7 @@ typedef struct kn_buf {
     kn_dtype dtype;
     const char *name;
     int exchange;    /* 1 + the number of the exchange between ranks that it is for; 0: none */
-    int64_t word;    /* (n) of kernels that exchange: where its mail begins, in words of 32 bits */
+    int64_t word;    /* (n) of kernels that exchange: its first word of 32 bits in mailboxes */
     int64_t part;    /* (n) of those: bytes of each rank's */
     int64_t bytes;   /* (n) temporaries: size; offset is in the workspace */
     kn_dim elements; /* temporaries: how many, where numbers have formulas */

@@ -9,7 +9,7 @@
  *     skew, copy_chunk and held, where it has them
  *   the number of steps with room for resident values; the eviction policy; the barrier words (unsigned *)
  *   kernels that exchange with other ranks: of each buffer that they do it with the elements of a part and the first word
- *     of its mail; what they know of the other ranks (kn_ranks *) */
+ *     in mailboxes; what they know of the other ranks (kn_ranks *) */
 #ifndef KN_CODEGEN_PARAMS_H
 #define KN_CODEGEN_PARAMS_H
 

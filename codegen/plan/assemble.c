@@ -67,8 +67,8 @@ static void place_barriers(kn_arena *a, kn_kernel *k)
     }
 }
 
-/* Mail of exchanges in the order of their numbers, which is the same on all ranks. */
-static void place_mail(kn_kernel *k)
+/* Words of mailboxes, by the numbers of exchanges: the same on all ranks. */
+static void place_in_mailboxes(kn_kernel *k)
 {
     int64_t word = 0;
     for (int last = 0, next = -1; k->ranks; last = k->bufs.data[next].exchange) {
@@ -287,7 +287,7 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
     k->disjoint = !p->problem->universal && !has_overlap(p, k);
     KN_TRY(bind(p, k, number));
     place_barriers(p->arena, k);
-    place_mail(k);
+    place_in_mailboxes(k);
     if (p->problem->target->sm != 0 && !p->problem->universal && !k->ranks)
         finish_by_last_block(k);
     if (p->problem->target->sm != 0) {

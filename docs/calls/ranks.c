@@ -16,7 +16,7 @@ void communicators(kiln_ctx *ctx)
     check(kiln_comm_create(ctx, &config, &comm));
     printf("rank %d of %d, which exchange by the %s\n", kiln_comm_rank(comm), kiln_comm_count(comm),
            kiln_comm_path(comm));
-    check(kiln_comm_check(comm)); /* nobody was missed */
+    check(kiln_comm_check(comm)); /* no rank timed out */
     kiln_comm_destroy(comm);
     kiln_team_destroy(team);
 }

@@ -31,18 +31,18 @@ static kn_status fail_for_good(kn_comm *c, kn_status status)
     return status;
 }
 
-static void look_for_missed(kn_comm *c)
+static void check_timeout(kn_comm *c)
 {
-    const uint64_t *word = c->missed.host;
-    const uint64_t missed = word ? __atomic_load_n(word, __ATOMIC_RELAXED) : 0;
-    if (!missed)
+    const uint64_t *word = c->timed_out.host;
+    const uint64_t timed_out = word ? __atomic_load_n(word, __ATOMIC_RELAXED) : 0;
+    if (!timed_out)
         return;
     pthread_mutex_lock(&c->lock);
     if (!c->failed) {
         snprintf(c->why, sizeof c->why,
-                 "rank %d of %d was not there within %d ms when kernels waited for it; what they "
-                 "wrote is unspecified, and this communicator is at its end",
-                 (int)missed - 1, c->config.count, c->config.deadline_ms);
+                 "rank %d of %d timed out: kernels waited %d ms for it; what they wrote is "
+                 "unspecified, and this communicator is at its end",
+                 (int)timed_out - 1, c->config.count, c->config.deadline_ms);
         c->failed = KN_RUN;
     }
     pthread_mutex_unlock(&c->lock);
@@ -50,7 +50,7 @@ static void look_for_missed(kn_comm *c)
 
 kn_status kn_comm_check(kn_comm *c)
 {
-    look_for_missed(c);
+    check_timeout(c);
     pthread_mutex_lock(&c->lock);
     kn_status status = c->failed ? kn_fail(c->failed, "%s", c->why) : KN_OK;
     pthread_mutex_unlock(&c->lock);

@@ -3,10 +3,10 @@
  *     open.c      how ranks find each other
  *     comm.c      what they give each other, and must agree on
  *     team.c      ranks that are threads of a process
- *     mailbox.c   memory in which running kernels tell each other partial results
+ *     mailbox.c   memory by which running kernels exchange partial results
  *     exchange.c  what they exchange of their devices' memory
  *
- * What ranks tell each other goes one of three ways, the same for all of them: between running kernels, by NCCL, or through
+ * What ranks exchange goes one of three ways, the same for all of them: between running kernels, by NCCL, or through
  * the host. Calls marked "collective" are made by all ranks in the same order; each waits for all. */
 #ifndef KN_RUNTIME_COMM_COMM_H
 #define KN_RUNTIME_COMM_COMM_H
@@ -64,6 +64,6 @@ kn_status kn_comm_load(kn_comm *comm);
  * what is on the stream. Collective. */
 kn_status kn_comm_exchange(kn_comm *comm, const void *mine, void *all, size_t bytes, void *stream);
 /* What is submitted to the stream after it begins on all devices at one moment, as near as they can. Collective. */
-kn_status kn_comm_line_up(kn_comm *comm, void *stream);
+kn_status kn_comm_barrier(kn_comm *comm, void *stream);
 
 #endif

@@ -4,7 +4,7 @@
 #include "runtime/comm/impl.h"
 #include "runtime/cuda/nccl.h"
 
-/* Up to as many words as a mailbox has are told at once; the last may have less than 4 bytes, whose place may be any. */
+/* Up to as many words as a mailbox has are sent at once; the last may have less than 4 bytes, at any address. */
 static const char text[] =
     "__device__ __forceinline__ unsigned kn_pack(const unsigned char *at, unsigned bytes)\n"
     "{\n"
@@ -21,15 +21,15 @@ static const char text[] =
     "extern \"C\" __global__ void kiln_gather(kn_ranks *ranks, const unsigned char *mine, unsigned char *all,\n"
     "                                       unsigned bytes, unsigned long long stride)\n"
     "{\n"
-    "    const kn_meeting m = kn_meet(ranks);\n"
+    "    const kn_exchange m = kn_begin_exchange(ranks);\n"
     "    const unsigned first = 4 * (blockIdx.x * blockDim.x + threadIdx.x), step = 4 * gridDim.x * blockDim.x;\n"
     "    const bool whole = ((unsigned long long)mine | (unsigned long long)all | stride | bytes) % 4 == 0;\n"
     "    for (unsigned i = first; i < bytes; i += step)\n"
-    "        kn_tell(m, i / 4, whole ? *(const unsigned *)(mine + i) : kn_pack(mine + i, bytes - i));\n"
+    "        kn_send(m, i / 4, whole ? *(const unsigned *)(mine + i) : kn_pack(mine + i, bytes - i));\n"
     "    for (unsigned i = first; i < bytes; i += step)\n"
     "        for (unsigned r = 0; r < m.count; ++r) {\n"
     "            unsigned char *const to = all + r * stride + i;\n"
-    "            const unsigned word = r != m.rank ? kn_hear<unsigned>(m, i / 4, r)\n"
+    "            const unsigned word = r != m.rank ? kn_receive<unsigned>(m, i / 4, r)\n"
     "                                  : whole ? *(const unsigned *)(mine + i) : kn_pack(mine + i, bytes - i);\n"
     "            if (to == mine + i)\n"
     "                continue;\n"
@@ -38,7 +38,7 @@ static const char text[] =
     "            else\n"
     "                kn_unpack(to, bytes - i, word);\n"
     "        }\n"
-    "    kn_leave(ranks);\n"
+    "    kn_count_launch(ranks);\n"
     "}\n";
 
 typedef struct loading {
@@ -138,7 +138,7 @@ kn_status kn_comm_exchange(kn_comm *c, const void *mine, void *all, size_t bytes
     }
 }
 
-kn_status kn_comm_line_up(kn_comm *c, void *stream)
+kn_status kn_comm_barrier(kn_comm *c, void *stream)
 {
     KN_TRY(kn_comm_check(c));
     if (c->path != KN_PATH_KERNEL)

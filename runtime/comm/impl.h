@@ -11,7 +11,7 @@ typedef struct kn_mailbox {
     size_t words;
     void *ranks; /* what kernels take, in memory of the device; behind it a byte a rank */
     size_t ranks_bytes;
-    kn_mail mail[]; /* by rank */
+    kn_peer_memory mailboxes[]; /* by rank */
 } kn_mailbox;
 
 /* How a rank fared. */
@@ -27,8 +27,8 @@ struct kn_comm {
     kn_report *reports;
     kn_comm_path path;
     char (*processes)[16]; /* by rank: the same for ranks of one process */
-    kn_mail
-        missed; /* KN_PATH_KERNEL: a kernel's word to the host, 1 + the rank that did not come */
+    kn_peer_memory
+        timed_out; /* KN_PATH_KERNEL: a kernel's word to the host, 1 + the rank that did not come */
     kn_mailbox *mailboxes; /* atomic: the newest, which is the largest, first */
     pthread_mutex_t loading;
     kn_code *gather;      /* the kernel, once it is loaded */

@@ -12,7 +12,7 @@
 /* What a rank says of itself. */
 typedef struct hello {
     int32_t rank, count, deadline_ms;
-    uint8_t has_mail, has_nccl;
+    uint8_t has_mailbox, has_nccl;
     char path[14]; /* that is asked for */
     char device[8];
     char host[40], process[16];
@@ -47,7 +47,7 @@ static hello introduce(const kn_comm_config *g)
     hello h = {.rank = g->rank,
                .count = g->count,
                .deadline_ms = g->deadline_ms,
-               .has_mail = g->dev->ops->mail != NULL,
+               .has_mailbox = g->dev->ops->peer != NULL,
                .has_nccl = g->nccl != NULL};
     snprintf(h.path, sizeof h.path, "%s", g->path ? g->path : "");
     snprintf(h.device, sizeof h.device, "%s", g->dev->ops->kind);
@@ -74,11 +74,11 @@ static kn_status compare(const hello *all, int n)
     return KN_OK;
 }
 
-/* Whether mail is to be tried. Why not becomes the thread's message. */
-static bool may_have_mail(const hello *all, int n)
+/* Whether mailboxes are to be tried. Why not becomes the thread's message. */
+static bool may_have_mailboxes(const hello *all, int n)
 {
     for (int r = 0; r < n; r++) {
-        if (!all[r].has_mail)
+        if (!all[r].has_mailbox)
             return kn_fail(
                        KN_DEVICE,
                        "rank %d is on \"%s\", whose kernels cannot exchange with those of others",
@@ -103,7 +103,7 @@ static kn_status choose_path(kn_comm *c, const hello *all)
     for (int r = 0; r < n; r++)
         nccl = nccl && all[r].has_nccl;
     if (any || strcmp(asked, kn_comm_path_name(KN_PATH_KERNEL)) == 0) {
-        kn_status status = may_have_mail(all, n) ? kn_mailbox_make(c, FIRST_WORDS) : KN_DEVICE;
+        kn_status status = may_have_mailboxes(all, n) ? kn_mailbox_make(c, FIRST_WORDS) : KN_DEVICE;
         if (status == KN_OK || !any || status != KN_DEVICE)
             return status;
         kn_clear_error();
@@ -115,7 +115,7 @@ static kn_status choose_path(kn_comm *c, const hello *all)
     return KN_OK;
 }
 
-static kn_status meet(kn_comm *c)
+static kn_status rendezvous(kn_comm *c)
 {
     const kn_allocator *from = c->config.from;
     const int n = c->config.count;
@@ -204,7 +204,7 @@ kn_status kn_comm_open(const kn_comm_config *config, kn_comm **out)
     if (g.team && (status = kn_team_join(g.team, g.rank)) != KN_OK)
         c->config.team = NULL;
     if (status == KN_OK)
-        status = meet(c);
+        status = rendezvous(c);
     if (status == KN_OK)
         *out = c;
     else

@@ -1,5 +1,5 @@
 #include "runtime/cuda/cuda_device.h"
-#include "runtime/cuda/mail.h"
+#include "runtime/cuda/peer.h"
 #include "runtime/cuda/pointer.h"
 
 /* The driver rounds every allocation up at least this far; an empty array still gets an address. */
@@ -285,5 +285,5 @@ const kn_device_ops kn_cuda_device = {
     .captures = cuda_captures,
     .reaches = cuda_reaches,
     .identify = cuda_identify,
-    .mail = &kn_cuda_mail,
+    .peer = &kn_cuda_peer_ops,
 };

@@ -57,30 +57,31 @@ typedef struct kn_code_param {
     bool pointer, value; /* which of the two it is, if that is known */
 } kn_code_param;
 
-/* Memory that kernels of several ranks' devices use: mailboxes, see codegen/emit/cuda/prelude/ranks.cuh. */
-typedef struct kn_mail_box kn_mail_box; /* each device has its own */
-typedef struct kn_mail {
+/* Memory that kernels of several ranks' devices use, as mailboxes are, see codegen/emit/cuda/prelude/ranks.cuh. */
+typedef struct kn_peer_block kn_peer_block; /* each device has its own */
+typedef struct kn_peer_memory {
     void *at;   /* for this device's kernels */
     void *host; /* for the host; NULL: it has no address there */
-    kn_mail_box *box;
-} kn_mail;
+    kn_peer_block *block;
+} kn_peer_memory;
 
 /* Where it is, for other ranks. */
-typedef struct kn_mail_address {
+typedef struct kn_peer_handle {
     char device[16]; /* the same for ranks that share one */
-    char handle[64]; /* for other processes */
+    char ipc[64];    /* for other processes */
     uint64_t number; /* for this one: runtime/device/shared.h */
-} kn_mail_address;
+} kn_peer_handle;
 
-typedef struct kn_mail_ops {
+typedef struct kn_peer_ops {
     /* New memory, all 0, of the device or of the host. It lasts until all have closed it that reach it in this process. */
-    kn_status (*open)(kn_device *dev, size_t bytes, bool on_host, kn_mail *mail);
+    kn_status (*alloc)(kn_device *dev, size_t bytes, bool on_host, kn_peer_memory *memory);
     /* DEVICE, saying why: other processes cannot reach it. */
-    kn_status (*address)(kn_device *dev, const kn_mail *mail, kn_mail_address *address);
+    kn_status (*get_handle)(kn_device *dev, const kn_peer_memory *memory, kn_peer_handle *handle);
     /* That of another rank; here: of this process. DEVICE, saying why: this device's kernels cannot use it. RUN: it is closed. */
-    kn_status (*reach)(kn_device *dev, const kn_mail_address *address, bool here, kn_mail *mail);
-    void (*close)(kn_device *dev, kn_mail *mail);
-} kn_mail_ops;
+    kn_status (*open_handle)(kn_device *dev, const kn_peer_handle *handle, bool here,
+                             kn_peer_memory *memory);
+    void (*close)(kn_device *dev, kn_peer_memory *memory);
+} kn_peer_ops;
 
 typedef struct kn_device_ops {
     const char *kind;
@@ -133,7 +134,7 @@ typedef struct kn_device_ops {
      * which of two plans is quicker. */
     kn_status (*identify)(kn_device *dev, kn_text *t);
     /* NULL: its kernels cannot exchange with those of other devices. */
-    const kn_mail_ops *mail;
+    const kn_peer_ops *peer;
 } kn_device_ops;
 
 struct kn_device {

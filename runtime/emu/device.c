@@ -199,10 +199,10 @@ static kn_status emu_start(kn_device *base, kn_code *code, const kn_grid *grid, 
         const kn_emu_allocation *a = &dev->allocations[i];
         char *name = names + (size_t)i * NAME;
         snprintf(name, NAME, "the allocation of %zu bytes", a->bytes);
-        spans[i] =
-            (kn_emu_span){.low = a->low, .high = a->low + a->bytes, .name = name, .mail = a->mail};
+        spans[i] = (kn_emu_span){
+            .low = a->low, .high = a->low + a->bytes, .name = name, .mailbox = a->mailbox};
         kn_emu_span_of_params(code, params, &spans[i]);
-        spans[i].unwatched |= a->mail;
+        spans[i].unwatched |= a->mailbox;
     }
     pthread_mutex_unlock(&dev->lock);
     if (!spans)
@@ -233,22 +233,22 @@ static bool is_constant(const kn_kernel *k, const kn_call *call, int buf)
     return constant;
 }
 
-/* What a kernel that exchanges with other ranks may touch besides: what it knows of them, and mail; `most` of it, for
- * communicators that are made meanwhile have mail, too. Returns how many. */
-static int put_mail(kn_emu *dev, const void *ranks, kn_emu_span *spans, int most)
+/* What a kernel that exchanges with other ranks may touch besides: what it knows of them, and mailboxes; `most` of these, for
+ * communicators that are made meanwhile have some, too. Returns how many. */
+static int put_mailboxes(kn_emu *dev, const void *ranks, kn_emu_span *spans, int most)
 {
     int n = 0;
     pthread_mutex_lock(&dev->lock);
     for (int i = 0; i < dev->nallocations && n < most; i++) {
         const kn_emu_allocation *a = &dev->allocations[i];
-        if (a->mail || a->low == ranks)
+        if (a->mailbox || a->low == ranks)
             n++;
-        if (spans && (a->mail || a->low == ranks))
+        if (spans && (a->mailbox || a->low == ranks))
             spans[n - 1] = (kn_emu_span){.low = a->low,
                                          .high = a->low + a->bytes,
-                                         .name = a->mail ? "mail" : "ranks",
-                                         .mail = a->mail,
-                                         .unwatched = a->mail};
+                                         .name = a->mailbox ? "mailbox" : "ranks",
+                                         .mailbox = a->mailbox,
+                                         .unwatched = a->mailbox};
     }
     pthread_mutex_unlock(&dev->lock);
     return n;
@@ -265,8 +265,9 @@ static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_c
         return kn_fail(KN_INTERNAL, "kernel '%s' has %d parameters, its code was made for %d",
                        k->name, launch->params.n, launch->code->nparams);
     KN_TRY(kn_params_pack(&launch->params, call, &params));
-    const int mail = call->ranks ? put_mail(kn_emu_of(base), call->ranks, NULL, INT_MAX) : 0;
-    kn_emu_span *spans = calloc((size_t)k->bufs.len + (size_t)mail + 1, sizeof *spans);
+    const int mailboxes =
+        call->ranks ? put_mailboxes(kn_emu_of(base), call->ranks, NULL, INT_MAX) : 0;
+    kn_emu_span *spans = calloc((size_t)k->bufs.len + (size_t)mailboxes + 1, sizeof *spans);
     if (!spans)
         return kn_fail(KN_MEMORY, "out of memory");
     for (int i = 0; i < k->bufs.len; i++)
@@ -280,8 +281,8 @@ static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_c
             (kn_emu_span){.low = call->barrier,
                           .high = (char *)call->barrier + KN_BARRIER_WORDS * sizeof(unsigned),
                           .name = "barrier"};
-    if (mail)
-        nspans += put_mail(kn_emu_of(base), call->ranks, spans + nspans, mail);
+    if (mailboxes)
+        nspans += put_mailboxes(kn_emu_of(base), call->ranks, spans + nspans, mailboxes);
     kn_status status = kn_emu_launch_run(kn_emu_of(base), launch->code, &launch->grid,
                                          params.pointers, spans, nspans);
     free(spans);
@@ -335,5 +336,5 @@ const kn_device_ops kn_emu_device = {
     .start = emu_start,
     .describe = kn_emu_describe_param,
     .time = emu_time,
-    .mail = &kn_emu_mail,
+    .peer = &kn_emu_peer_ops,
 };

@@ -4,7 +4,7 @@
  *     check/     what a kernel may touch, and what is ordered before what   check/check.h
  *     exec/      the module loaded, its threads run                         exec/exec.h
  *     device.c   memory, options, launches
- *     memory.c   which memory there is; mail.c: that which several emulators share
+ *     memory.c   which memory there is; peer.c: that which several emulators share
  *
  * exec uses check, which uses compile; none uses what is above it. What all of them speak of is here: the device, a
  * module, a launch; and in state.h: workers, blocks and threads.
@@ -41,7 +41,7 @@ typedef struct kn_emu_shadow kn_emu_shadow;   /* check/global.c */
 typedef struct kn_emu_allocation {
     char *low;
     size_t bytes;
-    bool mail; /* other devices' kernels use it too */
+    bool mailbox; /* other devices' kernels use it too */
 } kn_emu_allocation;
 
 struct kn_emu {
@@ -63,7 +63,7 @@ struct kn_emu {
 /* memory.c: what kernels may use from now on; no longer. False: out of memory. */
 bool kn_emu_remember(kn_emu *dev, kn_emu_allocation what);
 void kn_emu_forget(kn_emu *dev, const void *low);
-extern const kn_mail_ops kn_emu_mail; /* mail.c */
+extern const kn_peer_ops kn_emu_peer_ops; /* peer.c */
 
 static inline kn_emu *kn_emu_of(kn_device *dev) { return (kn_emu *)dev; }
 
@@ -107,7 +107,7 @@ typedef struct kn_emu_span {
     const char *name;
     bool constant;         /* a generated kernel's input: never written */
     bool unwatched;        /* by nothing that is known: accesses are not compared */
-    bool mail;             /* kernels of other devices use it too: see check/memory.c */
+    bool mailbox;          /* kernels of other devices use it too: see check/memory.c */
     kn_emu_shadow *shadow; /* NULL: likewise */
 } kn_emu_span;
 
@@ -129,7 +129,7 @@ struct kn_emu_launch {
     bool checked;
     kn_emu_span *spans;
     int nspans;
-    bool has_mail; /* one of them is */
+    bool has_mailbox; /* one of them is */
     /* Of shadow cells that this launch wrote; 0: global memory is not watched. */
     unsigned generation;
     _Atomic unsigned next;    /* gang to run */

@@ -138,7 +138,7 @@ struct kn_emu_worker {
     /* A span whose accesses are not compared, when the last access was in one: reads in it are right. */
     const char *quiet;
     size_t quiet_bytes;
-    bool failed, awaits_mail; /* mail: since the gang's last turn */
+    bool failed, awaits_mailbox; /* the latter: since the gang's last turn */
     kn_emu_block *gang;
     unsigned gang_size;
     void *memory; /* of the gang's blocks */

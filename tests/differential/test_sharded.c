@@ -68,7 +68,7 @@ static void test_cut(void **state)
     on_device("emu", (choice){0, 2 * RANKED_PROGRAMS, 2, 2});
 }
 
-/* The same where they would have too much mail: in pieces, by kernels of their own. */
+/* The same where they would exchange too much: in pieces, by kernels of their own. */
 static void test_large(void **state)
 {
     (void)state;

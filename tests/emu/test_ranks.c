@@ -1,5 +1,5 @@
 /* Emulated kernels of several ranks that exchange while they run: every result right whatever the order of threads, a rank
- * that never comes, and accesses to mail that no other rank would see. */
+ * that never comes, and accesses to mailboxes that no other rank would see. */
 #include "tests/effort.h"
 #include "tests/ranks.h"
 
@@ -12,7 +12,7 @@ static void exchange(rank *r)
     for (unsigned round = 0; round < rounds; round++) {
         const unsigned n = round % 50 == 49 ? MOST : 1 + round * 7 % 40;
         const unsigned blocks = 1 + (round + (unsigned)r->number) % 3;
-        if (round % 20 == 10 && !rank_good(r, kn_comm_line_up(r->comm->core, NULL)))
+        if (round % 20 == 10 && !rank_good(r, kn_comm_barrier(r->comm->core, NULL)))
             return;
         if (!rank_round(r, round % 3 ? r->sums : r->moments, blocks, 32, n, round))
             return;
@@ -121,27 +121,27 @@ static void test_careless(void **state)
     run_ranks(&other, 2);
 }
 
-/* Mail outlives whoever made it as long as another reaches it, and is not found when all have closed it. */
+/* Memory outlives whoever made it as long as another has it open, and is not found when all have closed it. */
 static void test_closing(void **state)
 {
     (void)state;
     kiln_ctx *a = open_device("emu"), *b = open_device("emu");
     kn_device *one = a->core->dev, *other = b->core->dev;
-    const kn_mail_ops *ops = one->ops->mail;
-    kn_mail own = {0}, reached = {0}, late = {0};
-    kn_mail_address address = {0};
-    assert_int_equal(ops->open(one, 64, false, &own), KN_OK);
-    assert_int_equal(ops->address(one, &own, &address), KN_OK);
-    assert_int_equal(ops->reach(other, &address, true, &reached), KN_OK);
+    const kn_peer_ops *ops = one->ops->peer;
+    kn_peer_memory own = {0}, reached = {0}, late = {0};
+    kn_peer_handle handle = {0};
+    assert_int_equal(ops->alloc(one, 64, false, &own), KN_OK);
+    assert_int_equal(ops->get_handle(one, &own, &handle), KN_OK);
+    assert_int_equal(ops->open_handle(other, &handle, true, &reached), KN_OK);
     memset(own.host, 7, 64);
     ops->close(one, &own);
     assert_int_equal(((const char *)reached.host)[63], 7);
-    assert_int_equal(ops->reach(one, &address, true, &own), KN_OK);
+    assert_int_equal(ops->open_handle(one, &handle, true, &own), KN_OK);
     ops->close(other, &reached);
     ops->close(one, &own);
-    assert_int_equal(ops->reach(other, &address, true, &late), KN_RUN);
+    assert_int_equal(ops->open_handle(other, &handle, true, &late), KN_RUN);
     assert_non_null(strstr(kn_last_error(), "closed"));
-    assert_null(late.box);
+    assert_null(late.block);
     ops->close(other, &late);
     kiln_ctx_destroy(a);
     kiln_ctx_destroy(b);

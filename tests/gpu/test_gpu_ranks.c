@@ -20,13 +20,13 @@ static const char more_text[] =
     "};\n"
     "extern \"C\" __global__ void chain(kn_ranks *ranks, unsigned *x, unsigned n)\n"
     "{\n"
-    "    const kn_meeting m = kn_meet(ranks);\n"
+    "    const kn_exchange m = kn_begin_exchange(ranks);\n"
     "    const unsigned step = gridDim.x * blockDim.x;\n"
     "    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {\n"
-    "        kn_tell(m, i, x[i]);\n"
-    "        x[i] = kn_hear_all<plus>(m, i, x[i]) * 1664525u + (m.rank + 1) * 1013904223u;\n"
+    "        kn_send(m, i, x[i]);\n"
+    "        x[i] = kn_all_reduce<plus>(m, i, x[i]) * 1664525u + (m.rank + 1) * 1013904223u;\n"
     "    }\n"
-    "    kn_leave(ranks);\n"
+    "    kn_count_launch(ranks);\n"
     "}\n"
     "template <int W> struct words {\n"
     "    unsigned at[W];\n"
@@ -39,17 +39,17 @@ static const char more_text[] =
     "};\n"
     "template <int W> __global__ void latency(kn_ranks *ranks, unsigned *x, unsigned n)\n"
     "{\n"
-    "    const kn_meeting m = kn_meet(ranks);\n"
+    "    const kn_exchange m = kn_begin_exchange(ranks);\n"
     "    words<W> mine = {};\n"
     "    for (unsigned i = 0; threadIdx.x == 0 && i < n; ++i) {\n"
     "        const unsigned place = (i * gridDim.x + blockIdx.x) * W;\n"
-    "        kn_tell(m, place, mine);\n"
-    "        mine = kn_hear_all<words<W>>(m, place, mine);\n"
+    "        kn_send(m, place, mine);\n"
+    "        mine = kn_all_reduce<words<W>>(m, place, mine);\n"
     "        ++mine.at[0];\n"
     "    }\n"
     "    if (threadIdx.x == 0)\n"
     "        x[blockIdx.x] = mine.at[0];\n"
-    "    kn_leave(ranks);\n"
+    "    kn_count_launch(ranks);\n"
     "}\n";
 
 static int gpus(void)
@@ -243,14 +243,14 @@ static void time_words(rank *r, int words)
         timed t = {r, kernel, blocks < 132 ? blocks : 132, ROUNDS};
         double best = 1e9, us;
         for (int i = 0; i < 20; i++) {
-            rank_good(r, kn_comm_line_up(r->comm->core, NULL));
+            rank_good(r, kn_comm_barrier(r->comm->core, NULL));
             rank_good(r, kiln_time(r->ctx, NULL, launch_timed, &t, &us));
             best = us < best ? us : best;
         }
         t.n = 1;
         double least = 1e9;
         for (int i = 0; i < 20; i++) {
-            rank_good(r, kn_comm_line_up(r->comm->core, NULL));
+            rank_good(r, kn_comm_barrier(r->comm->core, NULL));
             rank_good(r, kiln_time(r->ctx, NULL, launch_timed, &t, &us));
             least = us < least ? us : least;
         }

@@ -105,7 +105,7 @@ static void gather(rank *r)
     EXPECT(r, strcmp(kiln_comm_path(r->comm), "host") == 0);
     for (int round = 0; round < EFFORT(1000, 200) && !r->wrong[0]; round++)
         EXPECT(r, gathers(r->comm->core, round, round % 2));
-    EXPECT(r, kn_comm_line_up(r->comm->core, NULL) == KN_OK);
+    EXPECT(r, kn_comm_barrier(r->comm->core, NULL) == KN_OK);
     EXPECT(r, kiln_comm_check(r->comm) == KILN_OK);
 }
 

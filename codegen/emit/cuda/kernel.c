@@ -479,19 +479,19 @@ static bool open_part_of_grid(kn_cuda_writer *w)
     return true;
 }
 
-/* All is told before anything is waited for. */
+/* All is sent before anything is waited for. */
 static void write_exchange(kn_cuda_writer *w, int p)
 {
     kn_cuda_line(w, "{ // with the other ranks");
     w->indent++;
-    kn_cuda_line(w, "const kn_meeting meeting = kn_meet(ranks);");
+    kn_cuda_line(w, "const kn_exchange exchange = kn_begin_exchange(ranks);");
     kn_cuda_line(w, "kn_grid_barrier(barrier);");
-    for (int tells = 1; tells >= 0; tells--)
+    for (int sends = 1; sends >= 0; sends--)
         for (int i = 0; i < w->k->bufs.len; i++) {
             const char *name = w->k->bufs.data[i].name;
             if (kn_is_exchanged_before(w->k, p, i))
-                kn_cuda_line(w, "%s(meeting, %s, (unsigned)%s_part, (unsigned)%s_word);",
-                             tells ? "kn_tell_part" : "kn_hear_parts", name, name, name);
+                kn_cuda_line(w, "%s(exchange, %s, (unsigned)%s_part, (unsigned)%s_word);",
+                             sends ? "kn_send_part" : "kn_receive_parts", name, name, name);
         }
     kn_cuda_close(w);
 }
@@ -543,7 +543,7 @@ void kn_cuda_kernel(kn_text *t, const kn_kernel *k)
         if (!k->phases.data[p].local)
             write_phase(&w, p);
     if (k->ranks)
-        kn_cuda_line(&w, "kn_leave(ranks);");
+        kn_cuda_line(&w, "kn_count_launch(ranks);");
     kn_put(t, "}\n");
 }
 

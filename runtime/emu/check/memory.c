@@ -45,21 +45,22 @@ static void check_peer(kn_emu_worker *w, kn_emu_block *owner, const char *p, siz
     kn_emu_check_shared(w, (kn_emu_place){owner, (size_t)(p - owner->image)}, bytes, how, site);
 }
 
-/* Mail: other devices' kernels read and write it at any time, and whoever polls it waits for one of those, so that it is
- * no deadlock. */
-static void check_mail(kn_emu_worker *w, const kn_emu_span *s, const char *p, size_t bytes, int how,
-                       kn_emu_site site)
+/* Mailboxes: other devices' kernels read and write them at any time, and whoever polls one waits for one of those, so that it
+ * is no deadlock. */
+static void check_mailbox(kn_emu_worker *w, const kn_emu_span *s, const char *p, size_t bytes,
+                          int how, kn_emu_site site)
 {
     w->progress++;
-    w->awaits_mail = true;
+    w->awaits_mailbox = true;
     if (how & (KN_EMU_VOLATILE | KN_EMU_ATOMIC) && bytes == 8)
         return;
     char where[200];
     kn_emu_describe(w, p, where, sizeof where);
-    kn_emu_fail(w, site,
-                "%s %zu bytes of mail at %s by an access that is not one of 8 bytes, relaxed.sys: "
-                "another rank's kernel uses %s too",
-                how & KN_EMU_WRITE ? "writes" : "reads", bytes, where, s->name);
+    kn_emu_fail(
+        w, site,
+        "%s %zu bytes of a mailbox at %s by an access that is not one of 8 bytes, relaxed.sys: "
+        "another rank's kernel uses %s too",
+        how & KN_EMU_WRITE ? "writes" : "reads", bytes, where, s->name);
 }
 
 const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, int how,
@@ -77,12 +78,12 @@ const kn_emu_span *kn_emu_check(kn_emu_worker *w, const char *p, size_t bytes, i
     if (s) {
         if (how & KN_EMU_WRITE && s->constant)
             kn_emu_fail(w, site, "writes to the input %s", s->name);
-        if (s->mail)
-            check_mail(w, s, p, bytes, how, site);
+        if (s->mailbox)
+            check_mailbox(w, s, p, bytes, how, site);
         if (s->shadow)
             kn_emu_check_global(w, s, p, bytes, how, site);
         w->quiet = s->low;
-        w->quiet_bytes = s->shadow || s->mail ? 0 : (size_t)(s->high - s->low);
+        w->quiet_bytes = s->shadow || s->mailbox ? 0 : (size_t)(s->high - s->low);
         return s;
     }
     const kn_fiber *f = w->fibers.current;

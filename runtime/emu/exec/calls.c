@@ -39,9 +39,9 @@ static void access(const void *p, unsigned long bytes, int how, void *pc)
     bool poll = how == (KN_EMU_READ | KN_EMU_VOLATILE);
     if (poll)
         kn_emu_yield(w, site);
-    if (!w->launch->checked && poll && w->launch->has_mail) { /* whatever it waits for */
+    if (!w->launch->checked && poll && w->launch->has_mailbox) { /* whatever it waits for */
         w->progress++;
-        w->awaits_mail = true;
+        w->awaits_mailbox = true;
     }
     if (!w->launch->checked || !bytes)
         return;

@@ -155,7 +155,7 @@ kn_status kn_emu_launch_run(kn_emu *dev, kn_code *code, const kn_grid *grid, voi
                        .spans = spans,
                        .nspans = nspans};
     for (int i = 0; i < nspans; i++)
-        l.has_mail |= spans[i].mail;
+        l.has_mailbox |= spans[i].mailbox;
     KN_TRY(check_shape(&l));
     pthread_mutex_init(&l.lock, NULL);
     pthread_mutex_init(&l.releasing, NULL);

@@ -96,9 +96,9 @@ static void run_gang(kn_emu_worker *w, unsigned gang)
         }
         if (!left)
             return;
-        if (w->awaits_mail) /* which another thread's launch sends */
+        if (w->awaits_mailbox) /* which another thread's launch sends */
             sched_yield();
-        w->awaits_mail = false;
+        w->awaits_mailbox = false;
         idle = w->progress == before ? idle + 1 : 0;
         if (idle > (anyone_polls(w) ? PATIENCE : 0)) {
             kn_emu_deadlock(w);
