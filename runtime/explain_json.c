@@ -204,7 +204,7 @@ static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph, 
         ph->how.last_block ? "true" : "false", kn_walk_text(ph->how.walk), ph->nest.nsweeps);
     kn_putf(
         s->t,
-        ", \"threads_a_group\": %d, \"vector\": %d, \"steps\": %d, \"splits\": %lld, \"banded\": %s",
+        ", \"threads_a_group\": %d, \"vector\": %d, \"steps\": %d, \"splits\": %lld, \"mixed\": %s",
         ph->how.tpg, ph->how.vec, ph->how.steps, (long long)kn_parts_left(ph),
         ph->how.mixed ? "true" : "false");
     kn_put(s->t, ",\n        ");
@@ -213,7 +213,7 @@ static void put_phase(const subject *s, const kn_kernel *k, const kn_phase *ph, 
     put_axes(s, ph);
     kn_put(s->t, "], \"kept\": [");
     put_kept(s, k, ph);
-    kn_putf(s->t, "], \"tile\": %d, \"turned\": [", ph->how.tile);
+    kn_putf(s->t, "], \"tile\": %d, \"transposed\": [", ph->how.tile);
     put_transposed(s, k, ph);
     kn_put(s->t, "]}");
 }
