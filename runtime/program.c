@@ -54,7 +54,7 @@ static kn_status create(void *user)
     p->passes = KN_NEW_ARRAY(&p->arena, kn_pass_record, kn_graph_pass_count + 1);
     p->optimised = kn_graph_optimise(&p->arena, p->original, p->options.fast_math, p->passes);
     if (!p->optimised)
-        return kn_last_status();
+        return kn_graph_failed(&p->arena, p->original, kn_last_status());
     list_slots(p);
     return kn_divided_make(p);
 }

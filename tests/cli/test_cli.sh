@@ -227,6 +227,8 @@ for file in "$examples"/*.kiln; do
     check "explain of example $name" 0 '.' explain "$file" "$@"
     check "explain of example $name, sizes assumed" 0 '.' explain "$file"
 done
+printf 'def f(x: f32[shard(N), C]):\n    return x[1:]\n' >divided.kiln
+check "an index of what other ranks have" 2 'divided.kiln: index at 2:13: elements of other ranks' explain divided.kiln 'x=f32[8,4]'
 printf 'def squares(z: c64[N]):\n    return z * z\n' >complex.kiln
 printf 'def two(x: f32[N], y: f32[M]):\n    return sum(x) + sum(y)\n' >sums.kiln
 check "emit" 0 '^emitted/softmax.c$' emit "$examples/softmax.kiln" --cpu -o emitted
