@@ -4,7 +4,7 @@
  * along the members, between the tile and registers along the groups. Each then moves whole lines of memory.
  *
  *   columns      their transposed accesses go through tiles: the result of a softmax that is stored transposed
- *   rows         if no reductions are left, as behind a split one, or are read once: become columns
+ *   rows         if no reductions are left, as behind a split one: become columns
  *   elementwise  becomes columns: the members are the axis along which most of the transposed arrays are contiguous, the
  *                groups all others; divided into one tile each
  *
@@ -82,25 +82,12 @@ static int transposed_axis(const kn_phase *ph, const kn_buf *bufs)
     return best;
 }
 
-/* Rows that are read once, of which some arrays are contiguous along the groups: as columns these are the straight ones.
- * What several sweeps need is kept by rows, or by columns as they are. */
-static bool rows_as_columns(const kn_site *at, kn_phase *ph)
-{
-    const int across = ph->nest.naxes - 1, down = ph->nest.ngroup - 1;
-    if (down < 0 || across <= down || ph->nest.nsweeps > 1 ||
-        transposed_bytes(ph, at->bufs, across, down) == 0)
-        return false;
-    ph->how.walk = KN_WALK_COLS;
-    kn_schedule_vectors(at, ph);
-    return transposed_bytes(ph, at->bufs, down, across) > 0;
-}
-
 /* Makes the phase columns with a transposed access. False if there is none. */
 static bool make_columns(const kn_site *at, kn_phase *ph)
 {
     const kn_buf *bufs = at->bufs;
-    if (ph->how.walk == KN_WALK_ROWS && ph->nest.reds.len > 0)
-        return rows_as_columns(at, ph);
+    if (ph->how.walk != KN_WALK_COLS && ph->nest.reds.len > 0)
+        return false;
     if (ph->how.walk == KN_WALK_FLAT) {
         int down = ph->how.split ? -1 : transposed_axis(ph, bufs);
         if (down < 0)
