@@ -58,20 +58,26 @@ static void test_text(void **state)
     }
 }
 
-/* A broadcast over what is left of a reshape. */
+/* Broadcasts over what is left of a reshape: of it, and of something else. */
 static void test_text_quotient(void **state)
 {
     (void)state;
-    static const char text[] = "def f(x: f32[N, 4]):\n"
-                               "    a = reshape(x, (2, -1, 4))\n"
-                               "    return broadcast_to(a[:, None], (2, 3, a.shape[1], 4))\n";
-    kn_arena a;
-    kn_arena_init(&a, NULL);
-    program *p = program_of_text(&a, text, "text", "N=6", 1);
-    assert_non_null(p);
-    p->graph->source = NULL;
-    assert_same_results(p, program_text(p));
-    kn_arena_finish(&a);
+    static const char *const texts[] = {
+        "def f(x: f32[N, 4]):\n"
+        "    a = reshape(x, (2, -1, 4))\n"
+        "    return broadcast_to(a[:, None], (2, 3, a.shape[1], 4))\n",
+        "def f(x: f32[N, 4], y: f32[1]):\n"
+        "    a = reshape(x, (2, -1, 4))\n"
+        "    return a * 2, broadcast_to(y, (a.shape[1],))\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        program *p = program_of_text(&a, texts[i], "text", "N=6", 1);
+        assert_non_null(p);
+        p->graph->source = NULL;
+        assert_same_results(p, program_text(p));
+        kn_arena_finish(&a);
+    }
 }
 
 /* ---- sizes ---- */

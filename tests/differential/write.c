@@ -71,7 +71,22 @@ static void put_operand(kn_text *t, const kn_graph *g, const kn_node *n)
     }
 }
 
-/* "(N, 2*C, -1, )": a quotient is what is left of a reshape, and broadcasts keep those of their operands. */
+/* "n24.shape[0]": a size that node n has, by an earlier node that has it. */
+static void put_size_of_another(kn_text *t, const kn_graph *g, const kn_node *n, kn_dim size)
+{
+    for (int i = 0; i < n->id; i++) {
+        const kn_node *other = g->nodes.data[i];
+        for (int j = 0; j < other->rank; j++)
+            if (kn_dim_equal(g->syms, other->shape[j], size)) {
+                put_operand(t, g, other);
+                kn_putf(t, ".shape[%d]", j);
+                return;
+            }
+    }
+    kn_put(t, "-1"); /* which is refused */
+}
+
+/* "(N, 2*C, -1, )": a quotient is what is left of a reshape, or another node's. */
 static void put_shape(kn_text *t, const kn_graph *g, const kn_node *n)
 {
     kn_put(t, "(");
@@ -83,8 +98,7 @@ static void put_shape(kn_text *t, const kn_graph *g, const kn_node *n)
         } else if (n->op == KN_OP_RESHAPE) {
             kn_put(t, "-1");
         } else {
-            put_operand(t, g, n->in[0]);
-            kn_putf(t, ".shape[%d]", i);
+            put_size_of_another(t, g, n, n->shape[i]);
         }
         kn_put(t, ", ");
     }
