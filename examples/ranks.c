@@ -20,7 +20,7 @@ static const char text[] = "def normalise(x: f32[shard(N), C], eps: f32 = 1e-5):
 
 typedef struct rank {
     int number;
-    char device[16];
+    char device[24];
     kiln_team *team;
     pthread_t thread;
     float x[ROWS][COLUMNS], y[ROWS][COLUMNS];
