@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes a gallery: programs, what they become as drawings for an sm_90 with the CUDA source, and what they take on this
-machine.
+machine; and programs in C with what they print.
 
 usage: gallery.py KILN OUT_DIR [DEVICE [PROGRAM ...]]
 makes OUT_DIR/index.html and a page a program, all of them or those that are named; DEVICE is auto without it
@@ -30,10 +30,13 @@ PROGRAMS = [
     ("Columns standardised", "tests/golden/programs/zscore_columns.kiln", ["x=f32[65536,1024]"]),
     ("A matrix and another, transposed", "tests/golden/programs/transposed_add.kiln", ["a=f32[8192,8192]", "b=f32[8192,8192]"]),
 ]  # fmt: skip
+# Programs in C, which are shown with what they print: what a title says, and the file in examples/.
+IN_C = [("A batch normalisation trained in C", "train_batchnorm"), ("A model fitted by gradient descent, in C", "fit")]
 SMALL = {16384: 512, 65536: 2048, 8192: 1024, 32: 2}
 
 STYLE = """article { margin-top: 46px } article header { display: flex; gap: 26px; flex-wrap: wrap; align-items: start }
 article .text { margin: 0 } .measured { margin: 0; color: var(--soft) } .measured b { color: var(--ink); font-size: 19px }
+article pre { overflow-x: auto; font-size: 12px; line-height: 1.45; margin: 0 } article pre.printed { color: var(--soft) }
 article > a { display: inline-block; margin-top: 8px } a { color: var(--in) }"""
 
 
@@ -66,6 +69,14 @@ def exhibit(kiln, device, title, file, values, out):
             f'{flows}\n<a href="{page.name}">{page.name}: the roofline, the schedule, the CUDA source</a></article>\n'), text  # fmt: skip
 
 
+def example(kiln, title, name):
+    """What the gallery shows of a program in C, which is built beside kiln."""
+    source = html.escape((ROOT / f"examples/{name}.c").read_text())
+    printed = html.escape(said(Path(kiln).parent / "examples" / name))
+    return (f'<article><h2>{html.escape(title)}</h2>\n<header><pre>{source}</pre>'
+            f'<pre class="printed">{printed}</pre></header></article>\n')  # fmt: skip
+
+
 def main():
     kiln, out = sys.argv[1], Path(sys.argv[2])
     device = sys.argv[3] if len(sys.argv) > 3 else "auto"
@@ -79,6 +90,8 @@ def main():
             print(f"\r\033[K{i + 1} of {len(shown)}: {title}", end="", file=sys.stderr, flush=True)
         article, text = exhibit(kiln, device, title, file, values, out)
         articles.append(article)
+    if len(sys.argv) < 5:
+        articles += [example(kiln, *one) for one in IN_C]
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr)
     style = re.search(r"<style>(.*?)</style>", text, re.S)[1]
