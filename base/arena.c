@@ -9,9 +9,11 @@
 
 struct kn_arena_chunk {
     kn_arena_chunk *older;
+    size_t body; /* bytes behind the header */
 };
 
 enum { ALIGN = 16, CHUNK = KN_ARENA_CHUNK, HEADER = 16 };
+_Static_assert(sizeof(kn_arena_chunk) <= HEADER, "objects behind it are aligned");
 
 static void *malloc_alloc(void *user, size_t size)
 {
@@ -42,9 +44,14 @@ void kn_arena_init_in(kn_arena *a, const kn_allocator *from, void *space, size_t
 void kn_arena_back(kn_arena *a, kn_arena_mark mark)
 {
     while (a->chunks != mark.chunks) {
-        kn_arena_chunk *older = a->chunks->older;
-        a->from.release(a->from.user, a->chunks);
-        a->chunks = older;
+        kn_arena_chunk *c = a->chunks;
+        a->chunks = c->older;
+        if (c->body == CHUNK - HEADER) {
+            c->older = a->spare;
+            a->spare = c;
+        } else {
+            a->from.release(a->from.user, c);
+        }
     }
     a->next = mark.next;
     a->end = mark.end;
@@ -54,6 +61,11 @@ void kn_arena_back(kn_arena *a, kn_arena_mark mark)
 void kn_arena_finish(kn_arena *a)
 {
     kn_arena_back(a, (kn_arena_mark){0});
+    while (a->spare) {
+        kn_arena_chunk *c = a->spare;
+        a->spare = c->older;
+        a->from.release(a->from.user, c);
+    }
     kn_arena_init(a, &a->from);
 }
 
@@ -70,6 +82,20 @@ _Noreturn void kn_give_up(kn_arena *a)
     longjmp(*a->on_oom, 1);
 }
 
+/* A chunk for an object of this size, or NULL. */
+static kn_arena_chunk *chunk_for(kn_arena *a, size_t size)
+{
+    const size_t body = size > CHUNK - HEADER ? size : CHUNK - HEADER;
+    kn_arena_chunk *c = a->spare;
+    if (c && body == CHUNK - HEADER)
+        a->spare = c->older;
+    else
+        c = a->from.alloc(a->from.user, HEADER + body);
+    if (c)
+        c->body = body;
+    return c;
+}
+
 /* As it comes, or NULL. */
 static void *carve(kn_arena *a, size_t size)
 {
@@ -77,15 +103,14 @@ static void *carve(kn_arena *a, size_t size)
         return NULL;
     size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (!a->next || (size_t)(a->end - a->next) < size) {
-        size_t body = size > CHUNK - HEADER ? size : CHUNK - HEADER;
-        kn_arena_chunk *c = a->from.alloc(a->from.user, HEADER + body);
+        kn_arena_chunk *c = chunk_for(a, size);
         if (!c)
             return NULL;
         c->older = a->chunks;
         a->chunks = c;
-        a->used += HEADER + body;
+        a->used += HEADER + c->body;
         a->next = (char *)c + HEADER;
-        a->end = a->next + body;
+        a->end = a->next + c->body;
     }
     void *p = a->next;
     a->next += size;

@@ -28,6 +28,7 @@ typedef struct kn_arena_chunk kn_arena_chunk;
 typedef struct kn_arena {
     kn_allocator from;
     kn_arena_chunk *chunks; /* newest first */
+    kn_arena_chunk *spare;  /* that it went back from, of usual size */
     char *next, *end;       /* free space of the newest chunk */
     size_t used;            /* bytes of all chunks */
     jmp_buf *on_oom;
@@ -38,7 +39,8 @@ void kn_arena_init(kn_arena *a, const kn_allocator *from);
 void kn_arena_init_in(kn_arena *a, const kn_allocator *from, void *space, size_t size);
 void kn_arena_finish(kn_arena *a);
 
-/* A place in an arena, and back to it: what was allocated since is gone. For work of which only a number is left. */
+/* A place in an arena, and back to it: what was allocated since is gone, and the arena uses its memory next. For work of
+ * which only a number is left. */
 typedef struct kn_arena_mark {
     kn_arena_chunk *chunks;
     char *next, *end;

@@ -49,9 +49,39 @@ static void test_back_to_given_space(void **state)
     kn_arena_finish(&a);
 }
 
+static int chunks_made;
+
+static void *count_chunks(void *user, size_t size)
+{
+    chunks_made++;
+    return kn_malloc_allocator.alloc(user, size);
+}
+
+/* What it went back from is used again before more is asked for. */
+static void test_back_and_again(void **state)
+{
+    (void)state;
+    const kn_allocator counting = {count_chunks, kn_malloc_allocator.release, NULL};
+    kn_arena a;
+    kn_arena_init(&a, &counting);
+    KN_NEW(&a, int);
+    const kn_arena_mark here = kn_arena_here(&a);
+    int made = 0;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 100; i++)
+            KN_NEW_ARRAY(&a, char, 1000);
+        made = round ? made : chunks_made;
+        kn_arena_back(&a, here);
+    }
+    assert_true(made > 2);
+    assert_int_equal(chunks_made, made);
+    kn_arena_finish(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_back),
-                                       cmocka_unit_test(test_back_to_given_space)};
+                                       cmocka_unit_test(test_back_to_given_space),
+                                       cmocka_unit_test(test_back_and_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
