@@ -21,7 +21,9 @@ typedef struct model {
     double rate;   /* DRAM bandwidth */
     double moved;  /* bytes moved so far */
     double *seen;  /* per buffer: `moved` when it was last touched; -1: not yet */
+    double *known; /* per buffer: bytes of it that the phase moved which touched it last */
     bool *touched; /* per buffer: by this phase */
+    double *own;   /* per buffer: bytes of it that this phase has moved */
     bool *needs;   /* per sweep and value of the phase: kn_phase_needs() */
     bool *need;    /* those of one sweep */
     bool reversed; /* the phase's first sweep is a reverse traversal */
@@ -43,15 +45,21 @@ static double most(double x, double y) { return x > y ? x : y; }
 /* Elements that a CPU thread takes at a time. */
 enum { TASK = 16384 };
 
+/* Blocks of an elementwise phase: each takes fewer steps than a thread unrolls before a unit is idle (kir/blocks.h). */
+static double flat_blocks(const model *m, const kn_phase *ph)
+{
+    const double work = (double)kn_grid_phase_blocks(ph, m->k->threads);
+    return most(ceil(work / ph->how.unroll), least(work, m->grid));
+}
+
 /* Multiprocessors come in groups (GPCs), some of 16 and some of 18, which clusters of more than two blocks do not
  * fill. */
 static spread spread_of(const model *m, const kn_phase *ph)
 {
     spread s = {.cluster = ph->how.cluster && ph->num.splits > 1, .units = m->target->units};
     double at_once = m->fit * s.units;
-    s.blocks = (double)kn_grid_phase_blocks(ph, m->k->threads);
-    if (ph->how.walk == KN_WALK_FLAT)
-        s.blocks = ceil(s.blocks / ph->how.unroll);
+    s.blocks = ph->how.walk == KN_WALK_FLAT ? flat_blocks(m, ph)
+                                            : (double)kn_grid_phase_blocks(ph, m->k->threads);
     if (m->target->sm == 0 && ph->nest.reds.len == 0)
         s.blocks = most(1, (double)ph->nest.groups * (double)ph->nest.members / TASK);
     else if (m->target->sm == 0)
@@ -135,16 +143,17 @@ typedef struct traffic {
  * sweeps are in step (measured: docs/lab/read-twice.md). */
 static const double END_CACHED = 0.8;
 
-/* Counts a read of what was last touched `distance` bytes ago; negative: never. The cache holds all of it up to the
- * cache's size, and none from twice the size on. */
-static void count_read(const model *m, traffic *t, double bytes, double distance, bool reversed)
+/* Counts a read of an array of which `known` bytes were last touched `distance` bytes ago; negative: never. The cache
+ * holds all of these up to the cache's size, and none from twice the size on. */
+static void count_read(const model *m, traffic *t, double bytes, double known, double distance,
+                       bool reversed)
 {
     double cached = most(0, least(1, 2 - distance / m->m->cache_bytes));
     if (reversed) /* what was read last is read first, so the cache has the end of the stream */
         cached = most(cached, least(1, END_CACHED * m->m->cache_bytes / distance));
-    cached = distance < 0 ? 0 : cached;
-    t->memory += bytes * (1 - cached);
-    t->cache += bytes * cached;
+    cached = distance < 0 ? 0 : cached * least(bytes, known);
+    t->memory += bytes - cached;
+    t->cache += cached;
 }
 
 static int sweeps_of(const kn_phase *ph) { return ph->nest.nsweeps > 0 ? ph->nest.nsweeps : 1; }
@@ -194,13 +203,15 @@ static void sweep_reads(model *m, const kn_phase *ph, int sweep, double distance
         double seen = m->seen[buf];
         bool earlier = !t->touched[buf] && seen >= 0;
         double distance = t->touched[buf] ? distance_in_phase : earlier ? swept - seen : -1;
-        count_read(m, t, bytes, distance, earlier && sweep == 0 && m->reversed);
+        count_read(m, t, bytes, t->touched[buf] ? INFINITY : m->known[buf], distance,
+                   earlier && sweep == 0 && m->reversed);
         if (ph->how.hoisted && kn_is_hoisted(ph, i))
             t->cache += bytes * (t->at_once - 1);
         else if (v->level == KN_ELEMENT && !differs_by_group(m, ph, i))
             t->broadcast += bytes;
         t->done[i] = kn_kept(ph, i) || v->level == KN_GROUP;
         t->touched[buf] = true;
+        m->own[buf] += bytes;
         m->moved += bytes;
     }
 }
@@ -217,6 +228,7 @@ static void sweep_writes(model *m, const kn_phase *ph, int sweep, traffic *t)
         t->written += bytes;
         m->moved += bytes;
         t->touched[st->access.buf] = true;
+        m->own[st->access.buf] += bytes;
     }
 }
 
@@ -232,9 +244,12 @@ static double groups_at_once(const model *m, const kn_phase *ph, const spread *s
 /* A phase that has touched the buffer ends. */
 static void leave(model *m, int buf, double moved_before)
 {
-    if (m->touched[buf])
+    if (m->touched[buf]) {
         m->seen[buf] = moved_before;
+        m->known[buf] = m->own[buf];
+    }
     m->touched[buf] = false;
+    m->own[buf] = 0;
 }
 
 static traffic traffic_of(model *m, const kn_phase *ph, const spread *s)
@@ -268,11 +283,14 @@ static double rounds(const kn_kernel *k, const kn_phase *ph)
 }
 
 /* Steps of a thread through its block's part of a group. */
-static double steps(const kn_kernel *k, const kn_phase *ph)
+static double steps(const model *m, const kn_phase *ph)
 {
+    const kn_kernel *k = m->k;
     double members = (double)(ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members);
     switch (ph->how.walk) {
-    case KN_WALK_FLAT: return ph->how.unroll;
+    case KN_WALK_FLAT:
+        return ph->local ? 1
+                         : ceil((double)kn_grid_phase_blocks(ph, k->threads) / flat_blocks(m, ph));
     case KN_WALK_ROWS: return ceil(members / kn_phase_step(ph)) * rounds(k, ph);
     case KN_WALK_COLS:
         return ph->how.scatter_sum ? ceil(members * part_found(ph))
@@ -315,7 +333,7 @@ static double waits(const model *m, const kn_phase *ph, int sweep, const bool *d
     const double tiles = waits_for_tiles(m, ph, sweep, done);
     if (tiles > 0)
         return tiles;
-    double n = steps(m->k, ph);
+    double n = steps(m, ph);
     /* steps in registers are loaded together: all of a group's */
     double in_flight = ph->how.steps ? n / rounds(m->k, ph) : kn_steps_at_once(bytes);
     return ph->how.async ? 1 : ceil(n / in_flight);
@@ -587,7 +605,7 @@ static double local_time(model *m, const kn_phase *ph)
     spread s = spread_of(m, host);
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
     if (ph->how.walk == KN_WALK_COLS) /* each step waits for the one before */
-        return ph->nest.nsweeps * (steps(m->k, ph) * m->m->latency + m->m->block);
+        return ph->nest.nsweeps * (steps(m, ph) * m->m->latency + m->m->block);
     const bool first = ph == m->k->phases.data || !ph[-1].local;
     if (!first && kn_by_a_warp(ph) && kn_by_a_warp(ph - 1))
         return 0; /* at the same time */
@@ -695,7 +713,9 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
     model m = {.m = kn_machine_of(target), .target = target, .k = k};
     const kn_arena_mark here = kn_arena_here(k->arena);
     m.seen = KN_NEW_ARRAY(k->arena, double, k->bufs.len + 1);
+    m.known = KN_NEW_ARRAY(k->arena, double, k->bufs.len + 1);
     m.touched = KN_NEW_ARRAY(k->arena, bool, k->bufs.len + 1);
+    m.own = KN_NEW_ARRAY(k->arena, double, k->bufs.len + 1);
     for (int b = 0; b < k->bufs.len; b++)
         m.seen[b] = -1;
     m.fit = kn_blocks_a_unit(k, target);

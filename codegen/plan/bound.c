@@ -124,8 +124,7 @@ static void set_ready(bounding *b, const kn_node *n, double start)
     }
 }
 
-/* Sets when a part can start, and when its values are ready. An elementwise part of which everything is computed
- * again by a part at least as large needs no barrier. */
+/* Sets when a part can start, and when its values are ready. */
 static double start_of(bounding *b, int index)
 {
     part *p = &b->parts[index];
@@ -140,11 +139,8 @@ static double start_of(bounding *b, int index)
             if (other < 0 || other == index)
                 continue;
             start_of(b, other);
-            const part *q = &b->parts[other];
-            bool alone = !q->reduces && !q->stores && 2 * b->elements[x->id] >= p->largest;
             without_barrier = larger(without_barrier, b->without_barrier[x->id]);
-            behind_barrier = larger(behind_barrier,
-                                    alone ? b->without_barrier[x->id] : b->behind_barrier[x->id]);
+            behind_barrier = larger(behind_barrier, b->behind_barrier[x->id]);
         }
     /* the last block to arrive may do the last part, if that stores only results of reductions */
     double meeting = p->stores && !p->stores_elements ? b->m->last : b->m->grid;
@@ -253,8 +249,8 @@ double kn_partition_bound(const kn_bounding *all, const int *part_of)
             continue;
         const part *p = &b.parts[i];
         met = larger(met, start_of(&b, i));
-        waits +=
-            p->waits && (p->stores || p->meets) ? 2 * b.m->latency : 0; /* of all blocks, in step */
+        if (p->waits && (p->stores || p->meets)) /* parts without a barrier between wait together */
+            waits = 2 * b.m->latency;
         b.bytes += larger(p->again, p->computed);
     }
     for (int o = 0; o < g->outputs.len; o++)

@@ -21,8 +21,8 @@ static int64_t round_size(int64_t n)
     if (n <= EXACT)
         return n;
     int shift = 63 - __builtin_clzll((unsigned long long)n) - LEADING_BITS;
-    int64_t rounded = n >> shift << shift, whole = rounded & -VECTOR;
-    return divisor_with_vector(n) < VECTOR ? whole + divisor_with_vector(n) : whole;
+    int64_t divisor = divisor_with_vector(n), rounded = n >> shift << shift;
+    return divisor_with_vector(rounded) == divisor ? rounded : rounded + divisor;
 }
 
 /* ---- sizes ---- */

@@ -11,9 +11,9 @@
 #include "codegen/plan/pass/passes.h"
 
 /* What planning some 20 operations takes. */
-enum { SCRATCH = 256 * 1024 };
+enum { SPACE = 256 * 1024 };
 
-static bool same_buffers(const kn_trial *x, const kn_trial *y)
+static bool same_buffers(const kn_lowered *x, const kn_lowered *y)
 {
     bool same = x->bufs.len == y->bufs.len;
     for (int i = 0; i < x->bufs.len && same; i++) {
@@ -24,7 +24,7 @@ static bool same_buffers(const kn_trial *x, const kn_trial *y)
     return same;
 }
 
-static bool same_extents(const kn_trial *x, const kn_trial *y)
+static bool same_extents(const kn_lowered *x, const kn_lowered *y)
 {
     bool same = x->extents.len == y->extents.len;
     for (int i = 0; i < x->extents.len && same; i++)
@@ -32,7 +32,7 @@ static bool same_extents(const kn_trial *x, const kn_trial *y)
     return same;
 }
 
-static bool same_lowered(const kn_trial *x, const kn_trial *y)
+static bool same_lowered(const kn_lowered *x, const kn_lowered *y)
 {
     bool same = x->fusion == y->fusion && x->graph == y->graph && x->phases.len == y->phases.len &&
                 same_buffers(x, y) && same_extents(x, y);
@@ -56,56 +56,67 @@ static kn_status predict(kn_trials *all, kn_planner *p, double *ns)
     return KN_OK;
 }
 
-/* The one that was lowered likewise; NULL: there is none. */
-static const kn_trial *find_same(const kn_trials *all, const kn_trial *t)
+/* The one that is the same; NULL: there is none. */
+static const kn_lowered *find_same(const kn_trials *all, const kn_lowered *low)
 {
     for (int i = 0; i < all->list.len; i++)
-        if (same_lowered(all->list.data[i], t))
-            return all->list.data[i];
+        if (same_lowered(&all->list.data[i], low))
+            return &all->list.data[i];
     return NULL;
 }
 
-/* Gives it phases of its own, as passes rewrite those of the planner. */
-static void keep(kn_trials *all, kn_trial *t)
+/* Keeps what passes will rewrite. */
+static kn_lowered *keep(kn_trials *all, const kn_lowered *from)
 {
-    const kn_phase *from = t->phases.data;
-    t->phases.data = kn_alloc_copy(all->arena, from, sizeof *from * (size_t)t->phases.len);
-    for (int i = 0; i < t->phases.len; i++)
-        t->phases.data[i] = kn_phase_copy(all->arena, &from[i]);
-    kn_copy_vec(all->arena, &t->bufs, &t->bufs);
-    kn_copy_vec(all->arena, &t->extents, &t->extents);
-    kn_push(all->arena, &all->list, t);
+    kn_arena *a = &all->lowered;
+    kn_lowered low = *from;
+    kn_copy_vec(a, &low.phases, &from->phases);
+    for (int i = 0; i < low.phases.len; i++)
+        low.phases.data[i] = kn_phase_copy(a, &from->phases.data[i]);
+    kn_copy_vec(a, &low.bufs, &from->bufs);
+    kn_copy_vec(a, &low.extents, &from->extents);
+    kn_push(a, &all->list, low);
+    return &all->list.data[all->list.len - 1];
+}
+
+static void begin_within(kn_arena *part, kn_arena *whole)
+{
+    const kn_allocator from = kn_arena_allocator(whole);
+    void *space = from.alloc(from.user, SPACE);
+    kn_arena_init_in(part, &from, space, space ? SPACE : 0);
+    part->on_oom = whole->on_oom;
 }
 
 void kn_trials_begin(kn_trials *all, kn_arena *a)
 {
-    const kn_allocator from = kn_arena_allocator(a);
-    void *space = from.alloc(from.user, SCRATCH);
     *all = (kn_trials){.arena = a, .shapes.arena = a};
-    kn_arena_init_in(&all->scratch, &from, space, space ? SCRATCH : 0);
-    all->scratch.on_oom = a->on_oom;
+    begin_within(&all->lowered, a);
+    begin_within(&all->scratch, a);
 }
 
 kn_status kn_plan_try(kn_trials *all, const kn_problem *problem, kn_regions *regions,
-                      const kn_trial **out)
+                      kn_trial *trial)
 {
+    const kn_arena_mark here = kn_arena_here(&all->lowered);
     kn_planner p;
-    KN_TRY(kn_plan_lower(all->arena, problem, regions, &p));
-    kn_trial *t = KN_NEW(all->arena, kn_trial);
-    *t = (kn_trial){.regions = p.regions,
-                    .again = p.again,
-                    .graph = p.problem->graph,
-                    .fusion = problem->fusion,
-                    .bufs = p.bufs,
-                    .extents = p.extents,
-                    .phases = p.phases};
-    *out = t;
-    const kn_trial *same = find_same(all, t);
+    KN_TRY(kn_plan_lower(&all->lowered, problem, regions, &p));
+    const kn_lowered low = {.graph = p.problem->graph,
+                            .fusion = problem->fusion,
+                            .bufs = p.bufs,
+                            .extents = p.extents,
+                            .phases = p.phases};
+    const size_t nodes = (size_t)low.graph->nodes.len;
+    *trial = (kn_trial){.again = kn_alloc_copy(all->arena, p.again, nodes * sizeof *p.again),
+                        .copies = p.regions != regions};
+    const kn_lowered *same = find_same(all, &low);
     if (same) {
-        t->ns = same->ns;
+        trial->ns = same->ns;
+        kn_arena_back(&all->lowered, here);
         return KN_OK;
     }
-    keep(all, t);
+    kn_lowered *kept = keep(all, &low);
     p.shapes = &all->shapes;
-    return predict(all, &p, &t->ns);
+    KN_TRY(predict(all, &p, &kept->ns));
+    trial->ns = kept->ns;
+    return KN_OK;
 }

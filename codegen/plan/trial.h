@@ -5,25 +5,32 @@
 #include "codegen/plan/nests/planner.h"
 
 typedef struct kn_trial {
-    const kn_regions *regions;
-    const bool *again; /* per node: rematerialised */
     double ns;
-    /* as it was lowered */
+    const bool *again; /* per node: rematerialised */
+    bool copies;       /* for a reshape, so that it is a plan of another graph */
+} kn_trial;
+
+/* What regions were lowered to. */
+typedef struct kn_lowered {
     const kn_graph *graph;
     bool fusion;
     kn_bufs bufs;
     kn_extent_params extents;
     kn_phases phases;
-} kn_trial;
+    double ns;
+} kn_lowered;
 
 typedef struct kn_trials {
-    kn_arena *arena, scratch;
-    KN_VEC(kn_trial *) list; /* those that were lowered differently */
+    kn_arena *arena;         /* of trials */
+    kn_arena lowered;        /* of the list */
+    kn_arena scratch;        /* of one trial */
+    KN_VEC(kn_lowered) list; /* all that differ */
     kn_shapes shapes;
 } kn_trials;
 
 void kn_trials_begin(kn_trials *all, kn_arena *a);
+/* Keeps nothing of the regions. */
 kn_status kn_plan_try(kn_trials *all, const kn_problem *problem, kn_regions *regions,
-                      const kn_trial **trial);
+                      kn_trial *trial);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Nor does another partition do better: of small programs every one that can be reached by merging two loop nests that
  * touch, one pair after the other, is planned, and with each every way to keep or compute again what crosses between
- * loop nests. The search of codegen/plan/partition.c, which plans a few of them, comes close to the best.
+ * loop nests. The search of codegen/plan/search.c, which plans some of them, comes within 2 per cent of the best.
  *
  * What was planned before decides nothing, and makes the next sizes of a class cheap.
  *
@@ -274,8 +274,10 @@ static void test_best(void **state)
     double most = 1;
     kn_context *ctx;
     ctx = open_context("cpu");
-    uint64_t first = setting("KILN_SEED", FIRST_SEED), seeds = setting("KILN_FUZZ", MOST_SEEDS);
-    for (uint64_t seed = first; seed < first + seeds && searched < WANTED; seed++) {
+    uint64_t first = setting("KILN_SEED", FIRST_SEED), seeds = setting("KILN_FUZZ", 0);
+    const int wanted = seeds ? (int)seeds : WANTED;
+    seeds = seeds ? seeds : MOST_SEEDS;
+    for (uint64_t seed = first; seed < first + seeds && searched < wanted; seed++) {
         kn_arena a;
         kn_arena_init(&a, NULL);
         program *p = program_make_of(&a, seed, ELEMENTS, &words);
@@ -297,8 +299,8 @@ static void test_best(void **state)
     print_message("%d programs searched, %d plans made; %d take more than 1.02 times the best of "
                   "them, %.3f times at most\n",
                   searched, plans, above, most);
-    assert_true(searched >= WANTED && plans > 100 * searched);
-    assert_true(above * 20 <= searched && most < 1.3);
+    assert_true(wanted != WANTED || (searched == wanted && plans > 100 * searched));
+    assert_int_equal(above, 0);
 }
 
 static void test_parts(void **state)
@@ -476,24 +478,24 @@ static const struct {
     const char *text, *sizes, *arch;
     int64_t searched, known;
 } planned[] = {
-    {layernorm_backward, "N=20 C=20", "sm_90", 5050, 780},
-    {layernorm_backward, "N=5464 C=67", "sm_90", 3450, 780},
-    {layernorm_backward, "N=20 C=20", "cpu", 7000, 495},
-    {layernorm_backward, "N=5464 C=67", "cpu", 4650, 495},
-    {batchnorm_backward, "N=8 C=20 H=19 W=19", "sm_90", 4200, 780},
-    {batchnorm_backward, "N=8 C=20 H=19 W=19", "cpu", 15900, 595},
-    {padded_softmax, "N=100 V=16000", "sm_90", 3100, 385},
-    {padded_softmax, "N=100 V=16000", "cpu", 4400, 275},
-    {softmax, "N=67 C=67", "sm_90", 385, 195},
-    {softmax, "N=67 C=67", "cpu", 800, 150},
-    {layernorm, "N=67 C=13", "sm_90", 1450, 720},
-    {layernorm, "N=67 C=13", "cpu", 3000, 455},
-    {adam, "N=16000", "sm_90", 790, 395},
-    {adam, "N=16000", "cpu", 600, 300},
-    {derived_layernorm, "N=67 C=13", "sm_90", 13100, 2050},
-    {derived_layernorm, "N=67 C=13", "cpu", 16100, 1450},
-    {cross_entropy, "N=20 V=85", "sm_90", 2370, 755},
-    {cross_entropy, "N=20 V=85", "cpu", 3800, 330},
+    {layernorm_backward, "N=20 C=20", "sm_90", 46560, 780},
+    {layernorm_backward, "N=5464 C=67", "sm_90", 5770, 780},
+    {layernorm_backward, "N=20 C=20", "cpu", 11000, 495},
+    {layernorm_backward, "N=5464 C=67", "cpu", 45770, 495},
+    {batchnorm_backward, "N=8 C=20 H=19 W=19", "sm_90", 45990, 780},
+    {batchnorm_backward, "N=8 C=20 H=19 W=19", "cpu", 11240, 595},
+    {padded_softmax, "N=100 V=16000", "sm_90", 45850, 385},
+    {padded_softmax, "N=100 V=16000", "cpu", 26420, 275},
+    {softmax, "N=67 C=67", "sm_90", 420, 195},
+    {softmax, "N=67 C=67", "cpu", 1640, 150},
+    {layernorm, "N=67 C=13", "sm_90", 1550, 720},
+    {layernorm, "N=67 C=13", "cpu", 6500, 455},
+    {adam, "N=16000", "sm_90", 860, 395},
+    {adam, "N=16000", "cpu", 650, 300},
+    {derived_layernorm, "N=67 C=13", "sm_90", 47910, 2050},
+    {derived_layernorm, "N=67 C=13", "cpu", 7640, 1450},
+    {cross_entropy, "N=20 V=85", "sm_90", 46090, 755},
+    {cross_entropy, "N=20 V=85", "cpu", 12450, 330},
 };
 
 static void test_work(void **state)

@@ -18,7 +18,7 @@ CASES = [
     ("max(x, axis=1) + sum(x * x, axis=1)", "16384,4096", "kn_load_with_policy", "evict first"),
     # read again, by itself and by index, where no sweep needs it
     ("sum(x, axis=1) * x[:, 0]", "16384,4096", "kn_load", "evict first"),
-    ("sum(x, axis=1) * take(x[:, 0], i)", "16384,4096", "kn_load_with_policy", "evict last"),
+    ("sum(x, axis=1) * take(x[:, 0], i)", "16384,4096", "kn_load", "evict first"),
     ("sum(x * take(x[0], i)[:, None], axis=1)", "16384,4096", "kn_load", "evict first"),
     # but an element of its own row
     ("sum(x, axis=1) * take_along_axis(x, i[:, None], axis=1)[:, 0]", "16384,4096", "kn_load_with_policy", "evict first"),

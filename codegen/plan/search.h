@@ -1,0 +1,23 @@
+/* The search for the partition of the least predicted time. */
+#ifndef KN_CODEGEN_SEARCH_H
+#define KN_CODEGEN_SEARCH_H
+
+#include "codegen/plan/partition.h"
+#include "codegen/plan/parts.h"
+#include "codegen/plan/trial.h"
+
+/* Of these only the order of merging is chosen: a partition has no room for more. */
+bool kn_is_large(const kn_graph *g);
+/* A hash of what the node numbers of a refined graph refer to. */
+uint64_t kn_graph_hash(kn_arena *a, const kn_graph *g);
+/* A forced schedule is meant for the regions of the first plan. */
+bool kn_is_forced(const kn_problem *pr);
+
+/* The problem is refined. */
+kn_status kn_partition_search(kn_arena *a, const kn_problem *problem, kn_partition *partition);
+
+/* One kernel an operation, except that bonds hold: sets *regions to its regions if it takes less than `ns`. */
+kn_status kn_unfused_try(kn_trials *trials, const kn_problem *problem, const kn_bonds *bonds,
+                         double ns, kn_regions **regions);
+
+#endif
