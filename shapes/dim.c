@@ -126,16 +126,72 @@ static bool term_mul(const kn_term *a, const kn_term *b, kn_term *out)
     return true;
 }
 
+static void poly_sum(poly *p, kn_dim a, kn_dim b)
+{
+    poly_clear(p);
+    for (int i = 0; i < a->nterms; i++)
+        poly_add(p, &a->terms[i]);
+    for (int i = 0; i < b->nterms; i++)
+        poly_add(p, &b->terms[i]);
+}
+
+/* The symbol of a term that is a number times one of this function, else NULL. */
+static const kn_symbol *lone(const kn_symbols *s, const kn_term *t, kn_function fn)
+{
+    const kn_symbol *q = t->nsym == 1 ? &s->syms.data[t->sym[0]] : NULL;
+    return q && q->fn == fn ? q : NULL;
+}
+
+/* The larger of two and the smaller of two that are as far apart are known together: max(a, b) + min(c, d) is a + c where
+ * that is b + d. */
+static bool poly_both(poly *p, const kn_symbol *max, const kn_symbol *min)
+{
+    const kn_dim parts[] = {min->num, min->den};
+    for (int i = 0; i < 2; i++) {
+        poly other;
+        poly_sum(p, max->num, parts[i]);
+        poly_sum(&other, max->den, parts[1 - i]);
+        bool same = p->n == other.n && !p->overflow && !other.overflow;
+        for (int k = 0; k < p->n && same; k++)
+            same = p->t[k].coef == other.t[k].coef && term_order(&p->t[k], &other.t[k]) == 0;
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+/* Puts together what was cut: max(N - 1, 0) + min(1, N), the lengths of x[1:] and x[:1], is N. False: nothing was. */
+static bool poly_join(const kn_symbols *s, poly *p)
+{
+    for (int i = 0; i < p->n; i++)
+        for (int j = 0; j < p->n; j++) {
+            const kn_symbol *max = lone(s, &p->t[i], KN_MAX), *min = lone(s, &p->t[j], KN_MIN);
+            poly both;
+            if (!max || !min || p->t[i].coef != p->t[j].coef || !poly_both(&both, max, min))
+                continue;
+            const kn_term cut[] = {p->t[i], p->t[j]};
+            for (int k = 0; k < 2; k++) {
+                kn_term away = cut[k];
+                away.coef = -away.coef;
+                poly_add(p, &away);
+            }
+            for (int k = 0; k < both.n; k++) {
+                p->overflow |= __builtin_mul_overflow(both.t[k].coef, cut[0].coef, &both.t[k].coef);
+                poly_add(p, &both.t[k]);
+            }
+            return true;
+        }
+    return false;
+}
+
 kn_dim kn_dim_add(kn_symbols *s, kn_dim a, kn_dim b)
 {
     poly p;
     if (!a || !b)
         return NULL;
-    poly_clear(&p);
-    for (int i = 0; i < a->nterms; i++)
-        poly_add(&p, &a->terms[i]);
-    for (int i = 0; i < b->nterms; i++)
-        poly_add(&p, &b->terms[i]);
+    poly_sum(&p, a, b);
+    while (!p.overflow && poly_join(s, &p))
+        continue;
     return poly_finish(s, &p);
 }
 

@@ -371,11 +371,11 @@ static void test_nested(void **state)
     enum { STEPS = 5000 };
     world *w = *state;
     kn_symbols *s = w->s;
-    kn_dim n = dim(w, "N"), one = dim(w, "1"), zero = dim(w, "0");
+    kn_dim n = dim(w, "N"), one = dim(w, "1"), two = dim(w, "2"), zero = dim(w, "0");
     int before = kn_symbols_count(s);
     for (int i = 0; i < STEPS; i++) {
-        kn_dim rest = kn_dim_max(s, kn_dim_sub(s, n, one), zero), first = kn_dim_min(s, n, one);
-        assert_ptr_equal(kn_dim_min(s, n, one), first);
+        kn_dim rest = kn_dim_max(s, kn_dim_sub(s, n, one), zero), first = kn_dim_min(s, n, two);
+        assert_ptr_equal(kn_dim_min(s, n, two), first);
         n = kn_dim_add(s, rest, first);
         assert_non_null(n);
         assert_true(strlen(text_of(w, n)) < 1000);
@@ -390,7 +390,32 @@ static void test_nested(void **state)
     values[symbol(w, "N")] = 7;
     assert_int_equal(kn_symbols_derive(s, &w->arena, values), KN_OK);
     assert_true(kn_dim_eval(n, values, &v));
-    assert_int_equal(v, 7);
+    assert_int_equal(v, 7 + STEPS);
+}
+
+/* What an array is cut into is as long as the array. */
+static void test_cut(void **state)
+{
+    world *w = *state;
+    kn_symbols *s = w->s;
+    const struct {
+        const char *n, *at;
+    } cuts[] = {{"N", "1"}, {"N", "K"}, {"2*N + M", "M + 3"}, {"N*M", "K*K"}};
+    kn_dim zero = dim(w, "0"), three = dim(w, "3"), k = dim(w, "K + 2");
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        kn_dim n = dim(w, cuts[i].n), at = dim(w, cuts[i].at);
+        kn_dim rest = kn_dim_max(s, kn_dim_sub(s, n, at), zero), first = kn_dim_min(s, at, n);
+        assert_ptr_equal(kn_dim_add(s, rest, first), n);
+        assert_ptr_equal(kn_dim_add(s, kn_dim_min(s, n, at), rest), n);
+        assert_ptr_equal(kn_dim_add(s, kn_dim_max(s, n, at), first), kn_dim_add(s, n, at));
+        assert_ptr_equal(kn_dim_add(s, kn_dim_mul(s, first, three),
+                                    kn_dim_add(s, kn_dim_mul(s, rest, three), k)),
+                         kn_dim_add(s, kn_dim_mul(s, n, three), k));
+        /* neither one and a half of it, nor parts of different arrays */
+        assert_ptr_not_equal(kn_dim_add(s, kn_dim_add(s, rest, rest), first), n);
+        kn_dim other = kn_dim_min(s, kn_dim_add(s, at, three), n);
+        assert_int_equal(kn_dim_add(s, rest, other) == n, false);
+    }
 }
 
 /* What is made of sizes that turn out to be equal is one size. */
@@ -490,6 +515,7 @@ int main(void)
         test(test_facts_of_one_number),
         test(test_functions),
         test(test_nested),
+        test(test_cut),
         test(test_parts_that_are_equal),
         test(test_clone),
     };
