@@ -34,6 +34,7 @@ static const option options[] = {
     {"--batch-invariant", KN_OPT_FAST, NONE},
     {"--autotune", KN_OPT_TUNE, OPTIONAL},
     {"--ranks", KN_OPT_RANKS, NEEDED},
+    {"--path", KN_OPT_RANKS, NEEDED},
     {"--bytes", KN_OPT_BYTES, NEEDED},
     {"--cpu", KN_OPT_EMIT, NONE},
     {"--name", KN_OPT_EMIT, NEEDED},
@@ -99,9 +100,13 @@ static int set_autotune(kn_args *args, const char *text, kn_err *e)
     return KN_EXIT_OK;
 }
 
-static int set_ranks(kn_args *args, const char *text, kn_err *e)
+static int set_ranks(kn_args *args, const char *name, const char *text, kn_err *e)
 {
     char *end;
+    if (strcmp(name, "--path") == 0) {
+        args->path = text;
+        return KN_EXIT_OK;
+    }
     long n = strtol(text, &end, 10);
     if (!isdigit((unsigned char)*text) || *end || n < 1 || n > KN_MOST_RANKS)
         return kn_usage_error(e, "--ranks is a number from 1 to %d, not '%s'", KN_MOST_RANKS, text);
@@ -135,7 +140,7 @@ static int set_option(kn_args *args, const option *o, const char *text, kn_err *
         *(strcmp(o->name, "--fast-math") == 0 ? &args->fast_math : &args->batch_invariant) = true;
         break;
     case KN_OPT_TUNE: return set_autotune(args, text, e);
-    case KN_OPT_RANKS: return set_ranks(args, text, e);
+    case KN_OPT_RANKS: return set_ranks(args, o->name, text, e);
     case KN_OPT_BYTES: args->bytes = text; break;
     case KN_OPT_EMIT: set_emit(args, o->name, text); break;
     case KN_OPT_LAUNCH: set_launch(args, o->name, text); break;

@@ -28,8 +28,8 @@ enum {
     KN_OPT_HTML = 8192,
     KN_OPT_SVG = 16384,
     KN_OPT_SPLIT = 32768,
-    KN_OPT_EMIT = 65536, /* --cpu, --name, --sizes */
-    KN_OPT_RANKS = 131072
+    KN_OPT_EMIT = 65536,  /* --cpu, --name, --sizes */
+    KN_OPT_RANKS = 131072 /* --ranks, --path */
 };
 
 typedef struct kn_args {
@@ -44,8 +44,9 @@ typedef struct kn_args {
     const char *schedule, *reuse;
     const char *split, *save; /* KN_OPT_SPLIT */
     bool fast_math, batch_invariant;
-    int autotune; /* milliseconds; 0: not given */
-    int ranks;    /* 0: not given */
+    int autotune;     /* milliseconds; 0: not given */
+    int ranks;        /* 0: not given */
+    const char *path; /* KN_OPT_RANKS */
     const char *bytes;
     const char *entry, *grid, *block, *cluster, *shared, *emulator; /* KN_OPT_LAUNCH */
     bool cooperative;

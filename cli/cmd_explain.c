@@ -1,10 +1,12 @@
 /* kiln explain: what would run, and why. Runs nothing. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
 #include "cli/halves.h"
 #include "cli/progress.h"
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
 
@@ -85,13 +87,39 @@ static int put_halves(kn_session *s, const kn_args *args, kn_err *e)
     return status;
 }
 
+/* ---- a program of several ranks ---- */
+
+/* The first of ranks that have equal parts, on GPUs that reach each other's memory, which the emulator stands in for. */
+static int explain_rank(const kn_args *args, kn_err *e)
+{
+    kn_rank *ranks = calloc((size_t)args->ranks, sizeof *ranks);
+    if (!ranks)
+        return kn_run_error(e, "out of memory");
+    kn_session *s = &ranks->session;
+    int status = kn_ranks_open(ranks, args, "emu", e);
+    if (!status)
+        status = kn_session_parse_file(s, &ranks->args, e);
+    if (!status)
+        status = kn_session_bind(s, &ranks->args, true, e);
+    kn_progress(NULL);
+    if (!status)
+        status = put_stages(s, args, e);
+    kn_ranks_finish(ranks, args->ranks);
+    free(ranks);
+    return status;
+}
+
 int kn_cmd_explain(const kn_args *args, kn_err *e)
 {
     kn_session s;
     if (args->json + !!args->stage + !!args->html > 1)
         return kn_usage_error(e, "--json, --stage and --html exclude each other");
+    if (args->ranks && args->split)
+        return kn_usage_error(e, "--split explains two programs, --ranks one of several ranks");
     if (args->html && args->split)
         return kn_usage_error(e, "--html draws one program; --split makes two");
+    if (args->ranks)
+        return explain_rank(args, e);
     int status = kn_session_open(&s, args, "cpu", e);
     if (!status)
         status = kn_session_parse_file(&s, args, e);

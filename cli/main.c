@@ -35,6 +35,8 @@
     "  --fast-math    algebra that floating point does not allow, approximate functions\n"             \
     "  --batch-invariant\n"                                                                            \
     "                 a group's results do not depend on how many groups there are, to the bit\n"
+#define PATH_HELP                                                                                  \
+    "  --path P       how they exchange: kernel, nccl or host; not given: the first that works\n"
 #define TUNE_HELP                                                                                  \
     "  --autotune[=MS]\n"                                                                          \
     "                 measure a few schedules for at most MS milliseconds (2000), take the\n"      \
@@ -85,7 +87,7 @@ static const struct command {
      kn_cmd_bench,
      "measure a .kiln file fused and unfused",
      "usage: kiln bench FILE[:FUNCTION] NAME=VALUE ... [--json] [--svg FILE]\n"
-     "                  [--split NAMES [--save NAMES] | --ranks N]\n"
+     "                  [--split NAMES [--save NAMES] | --ranks N [--path P]]\n"
      "\n"
      "Runs the function fused, and as one kernel an operation, and compares kernel launches, "
      "device\n"
@@ -95,17 +97,19 @@ static const struct command {
      "  --json         one JSON object instead of a table\n"
      "  --svg FILE     write a chart of it, too\n"
      "  --ranks N      on N devices, cuda:0 and on (or cpu, emu), which divide what is shard() among\n"
-     "                 them: a value is one's part; the device time is that of the slowest\n" SPLIT_HELP
+     "                 them: a value is one's part; the device time is that of the slowest\n" PATH_HELP
+         SPLIT_HELP
      "                 measured are forward and backward, beside the whole\n" DEVICE_HELP SEED_HELP
          SCHEDULE_HELP TUNE_HELP VALUE_HELP},
     {{"explain",
       KN_OPT_DEVICE | KN_OPT_FUSION | KN_OPT_JSON | KN_OPT_STAGE | KN_OPT_HTML | KN_OPT_ARCH |
-          KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE | KN_OPT_VERBOSE | KN_OPT_SPLIT,
+          KN_OPT_SCHEDULE | KN_OPT_FAST | KN_OPT_TUNE | KN_OPT_VERBOSE | KN_OPT_SPLIT |
+          KN_OPT_RANKS,
       "FILE"},
      kn_cmd_explain,
      "say what would run, and why",
      "usage: kiln explain FILE[:FUNCTION] [NAME=VALUE ...] [-v] [--stage S] [--html FILE] [--arch A]\n"
-     "                    [--json] [--split NAMES [--save NAMES]]\n"
+     "                    [--json] [--split NAMES [--save NAMES] | --ranks N [--path P]]\n"
      "\n"
      "Says in words what a .kiln file becomes; runs nothing and needs no GPU. Only the types and\n"
      "shapes of values matter; parameters that are not given have assumed sizes.\n"
@@ -117,7 +121,9 @@ static const struct command {
      "  --html FILE    write a page with drawings instead: what runs, unfused beside fused; the\n"
      "                 roofline; the schedule; the CUDA source beside the program's lines\n"
      "  --arch A       for another GPU architecture than sm_90: sm_80, sm_100, ...; or cpu\n"
-     "  --json         one JSON object\n" SPLIT_HELP
+     "  --json         one JSON object\n"
+     "  --ranks N      for the first of N GPUs that divide what is shard() among them: a value is\n"
+     "                 one's part; with --device cpu, for threads\n" PATH_HELP SPLIT_HELP
      "  --device D     for this machine's device: cpu, cuda, cuda:N, or auto: its GPU, else its CPU\n"
      "  --autotune     with --device cpu or cuda: what a run with --autotune has measured there for\n"
      "                 such sizes, or would try; measures nothing itself\n" FUSION_HELP

@@ -70,11 +70,11 @@ static size_t payload(const kn_node *n, const void **bytes)
     switch (n->op) {
     case KN_OP_INPUT:
     case KN_OP_CARRIED:
-    case KN_OP_RANKS:
     case KN_OP_SCALAR: *bytes = &n->u.input; return sizeof n->u.input;
     case KN_OP_CONST: /* bits: -0 is not 0 */
         *bytes = &n->u.value.i;
         return sizeof n->u.value - offsetof(kn_scalar, i);
+    case KN_OP_OF_RANK: *bytes = &n->u.part; return sizeof n->u.part;
     case KN_OP_PERMUTE: *bytes = n->u.perm; return (size_t)n->rank;
     case KN_OP_TAKE: *bytes = &n->u.gather; return sizeof n->u.gather;
     default: break;
@@ -217,6 +217,7 @@ kn_graph *kn_graph_rewrite(kn_arena *a, const kn_graph *from, kn_rewrite_fn fn, 
     to->texts = from->texts;
     to->file = from->file;
     to->ranks = from->ranks;
+    to->exchanges_in_nests = from->exchanges_in_nests;
 
     const bool *live = kn_needed_nodes(from, a);
     kn_node **map = KN_NEW_ARRAY(a, kn_node *, from->nodes.len + 1);
@@ -318,6 +319,12 @@ bool kn_is_value(const kn_node *n)
 bool kn_needs_members(const kn_node *n)
 {
     return kn_ops[n->op].cls == KN_REDUCE && n->u.reduce.nonempty;
+}
+
+bool kn_same_exchange(const kn_node *x, const kn_node *y)
+{
+    return x->op == KN_OP_OF_RANK && y->op == KN_OP_OF_RANK && x->in[0] == y->in[0] &&
+           x->u.part.exchange == y->u.part.exchange;
 }
 
 const kn_node *kn_view_root(const kn_node *n)

@@ -57,7 +57,6 @@ struct kn_node {
     int nin;
     union {
         int input;       /* INPUT, SCALAR: index into graph->inputs; CARRIED: its number */
-        int exchange;    /* RANKS: a number that it has on all ranks, however they plan */
         kn_scalar value; /* CONST */
         kn_dim dim;      /* EXTENT */
         struct {
@@ -66,6 +65,10 @@ struct kn_node {
             int nonempty;  /* 1: over nothing it has no meaning (min and max without a start) */
             int carried;   /* REDUCE_BY: which of the values carried it is */
         } reduce;
+        struct {
+            int exchange; /* a number that it has on all ranks, however they plan; the same for what each has */
+            int rank;
+        } part;                   /* OF_RANK */
         int8_t perm[KN_MAX_RANK]; /* PERMUTE */
         const kn_indexing *index; /* INDEX */
         kn_gathering gather;      /* TAKE */
@@ -124,6 +127,8 @@ typedef struct kn_graph {
     kn_remarks wider, searches;
     int carried; /* CARRIED nodes so far */
     int ranks;   /* over how many what is divided is divided; 0: as 1 */
+    /* loop nests may exchange with other ranks, group by group: all ranks have the same nests */
+    bool exchanges_in_nests;
     /* Of an optimised graph: the INDEX nodes of the one before, in it, that a call's sizes can take out of bounds. */
     KN_VEC(const kn_node *) indices;
     /* Of a refined graph: the uses of its nodes so far, KN_MAX_IN each (ir/view.h). */
@@ -172,6 +177,8 @@ kn_node *kn_reduce_nothing(kn_graph *to, const kn_node *old, kn_node *const *in)
 bool kn_is_value(const kn_node *n);
 /* A reduction that has no meaning over no elements. */
 bool kn_needs_members(const kn_node *n);
+/* Do they have, of two ranks, the same value? */
+bool kn_same_exchange(const kn_node *x, const kn_node *y);
 /* What a chain of views is of; `n` itself when it is no view. */
 const kn_node *kn_view_root(const kn_node *n);
 

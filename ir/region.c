@@ -73,11 +73,27 @@ static void add_node(kn_former *f, const kn_node *n)
     }
     kn_push(f->a, &r->nodes, n);
     add_operands(f, n, region);
-    r->exchange = n->op == KN_OP_RANKS;
+    r->exchange = n->op == KN_OP_OF_RANK;
     r->round = f->round[n->id];
     region->sends = f->sent[n->id] ? r->round : INT_MAX;
     region->earliest = r->reduces ? f->waits[n->id] - 1 : 0;
     region->latest = r->reduces ? f->waits[n->id] - 1 : -1;
+}
+
+/* What the ranks have of one value is one exchange. */
+static void add_rank(kn_former *f, const kn_node *n)
+{
+    int *first = &f->exchange[n->in[0]->id];
+    const kn_node *other = *first < 0 ? NULL : f->g->nodes.data[*first];
+    if (!other || !kn_same_exchange(n, other)) {
+        *first = n->id;
+        add_node(f, n);
+        return;
+    }
+    f->parent[n->id] = other->id;
+    memcpy(f->out->axis[n->id], f->out->axis[other->id], sizeof *f->out->axis);
+    kn_push(f->a, &f->forming[other->id].region->nodes, n);
+    add_operands(f, n, &f->forming[other->id]);
 }
 
 /* Each reduction waits for those it needs. */
@@ -98,13 +114,14 @@ static void count_rounds(kn_former *f)
 {
     f->round = KN_NEW_ARRAY(f->a, int, f->g->nodes.len + 1);
     f->sent = KN_NEW_ARRAY(f->a, bool, f->g->nodes.len + 1);
+    f->out->round = f->round;
     for (int i = 0; i < f->g->nodes.len; i++) {
         const kn_node *n = f->g->nodes.data[i];
         for (int k = 0; k < n->nin; k++) {
-            int round = f->round[n->in[k]->id] + (n->in[k]->op == KN_OP_RANKS);
+            int round = f->round[n->in[k]->id] + (n->in[k]->op == KN_OP_OF_RANK);
             f->round[i] = round > f->round[i] ? round : f->round[i];
         }
-        if (n->op == KN_OP_RANKS)
+        if (n->op == KN_OP_OF_RANK)
             f->sent[kn_view_root(n->in[0])->id] = true;
     }
 }
@@ -136,15 +153,33 @@ static bool refuse_too_long(kn_former *f)
         "fewer operations, or fewer reductions one after the other");
 }
 
-/* What ranks exchange is ready before anything that waits for a later exchange begins, so that all ranks have the same
- * exchanges in the same order, however their parts make them merge. */
+/* An exchange goes into the loop nest that reduces what it is of, where all ranks have the same nests: group by group, as
+ * soon as a group has its result. */
+static bool may_have_exchange(kn_former *f, int nest, int exchange)
+{
+    const kn_region *r = f->forming[nest].region;
+    const kn_node *of = kn_view_root(f->forming[exchange].region->nodes.data[0]->in[0]);
+    bool of_groups = true;
+    if (!f->g->exchanges_in_nests || !r->reduces || kn_region_find(f, of->id) != nest)
+        return false;
+    for (int j = 0; j < of->rank && kn_ops[of->op].cls != KN_REDUCE; j++)
+        of_groups = of_groups &&
+                    (f->out->axis[of->id][j] < 0 || !(r->members >> f->out->axis[of->id][j] & 1));
+    return of_groups;
+}
+
+/* Where ranks may have other nests, what they exchange is ready before anything that waits for a later exchange begins, so
+ * that all have the same exchanges in the same order. */
 static bool is_sent_in_time(kn_former *f, int a, int b)
 {
     const kn_forming *x = &f->forming[a], *y = &f->forming[b];
     int round = x->region->round > y->region->round ? x->region->round : y->region->round;
-    if (!x->region->exchange && !y->region->exchange && x->sends >= round && y->sends >= round)
-        return true;
-    return kn_region_refuse(f, "ranks exchange what one of them computes before the other begins",
+    bool in_time = f->g->exchanges_in_nests || (x->sends >= round && y->sends >= round);
+    if (x->region->exchange || y->region->exchange)
+        in_time = x->region->exchange != y->region->exchange &&
+                  (x->region->exchange ? may_have_exchange(f, b, a) : may_have_exchange(f, a, b));
+    return in_time ||
+           kn_region_refuse(f, "ranks exchange what one of them computes before the other begins",
                             "one rank");
 }
 
@@ -183,6 +218,7 @@ static void merge(kn_former *f, int t, int s, const int8_t *map)
     for (int a = 0; a < part->naxes; a++)
         into->naxes = map[a] >= into->naxes ? map[a] + 1 : into->naxes;
     into->reduces |= part->reduces;
+    into->exchange = into->exchange && part->exchange;
     into->round = part->round > into->round ? part->round : into->round;
     to->sends = from->sends < to->sends ? from->sends : to->sends;
     for (int i = 0; i < part->norder; i++)
@@ -410,12 +446,14 @@ static kn_former *new_former(kn_arena *a, kn_graph *g, const int64_t *sizes, boo
     f->seen = KN_NEW_ARRAY(a, int, n + 1);
     f->listed = KN_NEW_ARRAY(a, int, n + 1);
     f->place = KN_NEW_ARRAY(a, int, n + 1);
+    f->exchange = KN_NEW_ARRAY(a, int, n + 1);
     f->out->graph = g;
     f->fuse = fuse;
     f->out->former = f;
     f->out->of = KN_NEW_ARRAY(a, kn_region *, n + 1);
     f->out->axis = kn_alloc(a, sizeof *f->out->axis * (size_t)(n + 1));
     memset(f->parent, -1, sizeof *f->parent * (size_t)n);
+    memset(f->exchange, -1, sizeof *f->exchange * (size_t)n);
     return f;
 }
 
@@ -425,7 +463,9 @@ kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
     count_waits(f);
     count_rounds(f);
     for (int i = 0; i < g->nodes.len; i++)
-        if (kn_is_value(g->nodes.data[i]))
+        if (g->nodes.data[i]->op == KN_OP_OF_RANK)
+            add_rank(f, g->nodes.data[i]);
+        else if (kn_is_value(g->nodes.data[i]))
             add_node(f, g->nodes.data[i]);
     for (int o = 0; o < g->outputs.len; o++)
         f->output[g->outputs.data[o].node->id] = true;
@@ -434,12 +474,28 @@ kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
     return f;
 }
 
+/* What reads an exchange between nests waits for it; those in nests are none of these. */
+static void find_rounds(kn_regions *out)
+{
+    for (int i = 0; i < out->list.len; i++) {
+        kn_region *r = out->list.data[i];
+        r->round = 0;
+        for (int j = 0; j < r->nodes.len; j++)
+            for (int k = 0; k < r->nodes.data[j]->nin; k++) {
+                const kn_region *from = out->of[kn_view_root(r->nodes.data[j]->in[k])->id];
+                int round = from && from != r ? from->round + from->exchange : 0;
+                r->round = round > r->round ? round : r->round;
+            }
+    }
+}
+
 static kn_regions *finish(kn_former *f)
 {
     for (int i = 0; i < f->g->nodes.len; i++)
         if (f->parent[i] >= 0 && !f->out->of[i])
             assign_nodes(f, f->forming[kn_region_find(f, i)].region);
     list_by_level(f);
+    find_rounds(f->out);
     kn_work(f->out->work);
     return f->out;
 }

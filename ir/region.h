@@ -16,9 +16,9 @@ typedef struct kn_region {
     uint32_t members; /* bit a: axis a is reduced */
     int norder;       /* not 0: the member axes are walked in this order */
     int8_t order[KN_MAX_RANK];
-    bool exchange;                 /* its one node is an exchange between ranks */
-    int round;                     /* so many exchanges, one behind the other, come before it */
-    int level;                     /* 1 + the highest level of a region it reads from; 0 if none */
+    bool exchange; /* all its nodes are of one exchange between ranks: it is between loop nests */
+    int round;     /* so many of these, one behind the other, come before it */
+    int level;     /* 1 + the highest level of a region it reads from; 0 if none */
     KN_VEC(const kn_node *) nodes; /* operands first */
     KN_VEC(const kn_node *)
     again; /* other regions' elementwise nodes that it computes for itself */
@@ -42,12 +42,14 @@ typedef struct kn_merge {
 
 typedef struct kn_regions {
     const kn_graph *graph;
-    KN_VEC(kn_region *) list;    /* in execution order: by level */
-    kn_region **of;              /* per node; NULL for views and leaves */
+    KN_VEC(kn_region *) list; /* in execution order: by level */
+    kn_region **of;           /* per node; NULL for views and leaves */
+    const int *round; /* per node: so many exchanges, one behind the other, come before it */
     int8_t (*axis)[KN_MAX_RANK]; /* per node: region axis of each of its axes (a reduction's are its
                                     operand's); -1 for axes of size 1 */
-    KN_VEC(kn_merge) merges; /* what made them, one after the other: one less than nodes a region */
-    int64_t work;            /* steps that forming them took: for tests */
+    KN_VEC(kn_merge)
+    merges;       /* what made them, one after the other, of values and exchanges by themselves */
+    int64_t work; /* steps that forming them took: for tests */
     kn_former *former;
 } kn_regions;
 

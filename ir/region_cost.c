@@ -41,7 +41,7 @@ void kn_region_costs(kn_former *f)
         if (!kn_is_value(v))
             continue;
         f->cost[i] =
-            kn_ops[v->op].cls == KN_REDUCE || v->op == KN_OP_RANKS ? NEVER : kn_ops[v->op].cost;
+            kn_ops[v->op].cls == KN_REDUCE || v->op == KN_OP_OF_RANK ? NEVER : kn_ops[v->op].cost;
         for (int k = 0; k < v->nin; k++) {
             const kn_node *x = f->use[i][k].base, *root = kn_view_root(x);
             if (k > 0 && v->in[k] == v->in[k - 1])

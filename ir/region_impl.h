@@ -48,10 +48,11 @@ struct kn_former {
     int *place;               /* per node: where it is in the region that is looked at */
     int *waits;               /* per node: reductions one behind the other that it needs */
     int *round;               /* the same, exchanges */
-    bool *sent;               /* per node: ranks exchange it */
-    int *cost;                /* per node: additions that computing it from arguments alone takes */
-    int64_t *bytes;           /* per node: what it reads for that */
-    const char *why, *need;   /* of the last refusal */
+    int *exchange;          /* per node: the first node of the exchange of it; -1: there is none */
+    bool *sent;             /* per node: ranks exchange it */
+    int *cost;              /* per node: additions that computing it from arguments alone takes */
+    int64_t *bytes;         /* per node: what it reads for that */
+    const char *why, *need; /* of the last refusal */
     /* region_order.c, per region */
     int64_t *label;      /* rises along the order */
     int *before, *after; /* its neighbours there */

@@ -59,7 +59,7 @@ void kn_region_order_begin(kn_former *f)
     f->after = KN_NEW_ARRAY(f->a, int, n + 1);
     f->before[n] = f->after[n] = n;
     for (int i = 0; i < n; i++)
-        if (f->parent[i] >= 0)
+        if (f->parent[i] == i)
             link_before(f, i, n);
     int64_t label = 0;
     for (int r = f->after[n]; r != n; r = f->after[r])

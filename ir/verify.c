@@ -109,12 +109,13 @@ static kn_status verify_gather(const kn_graph *g, const kn_node *n)
 
 static kn_status verify_exchange(const kn_graph *g, const kn_node *n)
 {
-    int64_t ranks;
-    if (n->in[0]->dtype != n->dtype)
-        return broken(n, "result type differs from the operand's");
-    if (n->rank < 1 || !kn_dim_is_const(g->syms, n->shape[0], &ranks) || ranks != g->ranks)
-        return broken(n, "its first axis is not the ranks");
-    return KN_OK;
+    const kn_node *x = n->in[0];
+    if (x->dtype != n->dtype || x->rank != n->rank)
+        return broken(n, "type or rank differ from the operand's");
+    for (int j = 0; j < n->rank; j++)
+        if (!kn_dim_equal(g->syms, n->shape[j], x->shape[j]))
+            return broken(n, "shape differs from the operand's");
+    return n->u.part.rank < g->ranks ? KN_OK : broken(n, "of a rank that there is not");
 }
 
 kn_status kn_graph_verify(const kn_graph *g)

@@ -36,12 +36,6 @@ bool kn_is_uniform_leaf(const kn_node *n)
 static kn_use find_use(const kn_graph *g, const kn_node *user, int k)
 {
     kn_use use = {.base = user->in[k]};
-    if (user->op == KN_OP_RANKS) { /* of all elements, in row-major order */
-        use.base = kn_view_root(use.base);
-        for (int j = 0; j < use.base->rank; j++)
-            use.axis[j] = -1;
-        return use;
-    }
     if (user->op == KN_OP_TAKE && k == 0) { /* what is read stands for memory */
         for (int j = 0; j < use.base->rank; j++)
             use.axis[j] = user->u.gather.by[j] || kn_dim_is_one(g->syms, use.base->shape[j])

@@ -59,8 +59,9 @@ static void put_arrays(const subject *s, const kn_kernel *k, const kn_phase *ph)
                     taken ? kn_sprintf(t->arena, "%s (gathered)", name) : name);
     }
     for (int i = 0; i < ph->nest.stores.len; i++)
-        put_in_list(&written, t, read.lines.len ? "; writes " : "      writes ",
-                    kn_explain_array(s, &k->bufs.data[ph->nest.stores.data[i].access.buf]));
+        if (!ph->nest.stores.data[i].sends)
+            put_in_list(&written, t, read.lines.len ? "; writes " : "      writes ",
+                        kn_explain_array(s, &k->bufs.data[ph->nest.stores.data[i].access.buf]));
     kn_put(t, read.lines.len || written.lines.len ? "\n" : "");
 }
 
@@ -171,10 +172,10 @@ static void put_schedule(const subject *s, const kn_kernel *k, const kn_phase *p
         kn_putf(s->t, "      %s\n", kn_text_str(&t) + strlen("; "));
 }
 
-/* "    ranks exchange t0_ranks, 40 B of each" */
-static void put_exchange(const subject *s, const kn_buf *b)
+/* "    ranks exchange t0_sum, 40 B of each" */
+static void put_exchange(const subject *s, const kn_buf *b, const char *how)
 {
-    kn_putf(s->t, "    ranks exchange %s, ", b->name);
+    kn_putf(s->t, "%sranks exchange %s, ", how, b->name);
     kn_explain_put_bytes(s->t, b->part);
     kn_put(s->t, " of each\n");
 }
@@ -183,7 +184,7 @@ void kn_explain_phase(const subject *s, const kn_kernel *k, int p, const kn_time
 {
     for (int i = 0; i < k->bufs.len; i++)
         if (kn_is_exchanged_before(k, p, i))
-            put_exchange(s, &k->bufs.data[i]);
+            put_exchange(s, &k->bufs.data[i], "    ");
     const kn_phase *ph = &k->phases.data[p];
     const char *when = ph->barrier            ? " (after a grid barrier)"
                        : ph->how.last_of_tile ? " (by the last block of each tile)"
@@ -206,6 +207,9 @@ void kn_explain_phase(const subject *s, const kn_kernel *k, int p, const kn_time
     put_schedule(s, k, ph);
     if (!kn_explains_gpu(s) && kn_c_refusal(ph))
         kn_putf(s->t, "      interpreted: %s\n", kn_c_refusal(ph));
+    for (int i = 0; i < k->bufs.len; i++)
+        if (kn_sends(ph, i))
+            put_exchange(s, &k->bufs.data[i], "      group by group ");
     put_arrays(s, k, ph);
 }
 
@@ -231,6 +235,6 @@ void kn_explain_kernels(const subject *s)
             kn_explain_phase(s, k, p, &times[p]);
         for (int b = 0; b < k->bufs.len && !k->ranks; b++)
             if (kn_is_exchanged(&k->bufs.data[b]) && kn_kernel_stores_to(k, b))
-                put_exchange(s, &k->bufs.data[b]);
+                put_exchange(s, &k->bufs.data[b], "    ");
     }
 }

@@ -34,6 +34,7 @@ kn_problem kn_program_problem(kn_program *p, const kn_binding *b, const kn_targe
                         .rank = p->comm ? kn_comm_rank(p->comm) : 0,
                         .inside = p->divided && target->sm && p->options.fusion &&
                                   kn_comm_path_of(p->comm) == KN_PATH_KERNEL,
+                        .nested = true,
                         .target = target,
                         .fusion = p->options.fusion,
                         .force = p->force,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "codegen/plan/exchanges.h"
 
 /* A symbol that is a part, and an axis of an input that has its size. */
 typedef struct divided_size {
@@ -17,8 +18,8 @@ typedef struct agreed {
     struct agreed *next;
     uint64_t number; /* of the agreement, the same on all ranks */
     void *ranks;     /* for kernels that exchange; NULL: none does */
-    int64_t
-        sizes[]; /* this rank's shapes, slot by slot; then of each divided size all ranks' parts */
+    int64_t sizes
+        []; /* this rank's shapes, slot by slot; of each divided size all ranks' parts; whether nests exchange */
 } agreed;
 
 struct kn_divided {
@@ -28,6 +29,9 @@ struct kn_divided {
     agreed *agreed; /* p->lock */
     uint64_t agreements;
 };
+
+/* Numbers that a signature has besides a rank's own. */
+static size_t added(const kn_divided *d) { return (size_t)(d->n * d->ranks) + 1; }
 
 /* ---- which sizes are divided ---- */
 
@@ -63,7 +67,7 @@ kn_status kn_divided_make(kn_program *p)
     *d = (kn_divided){.n = sizes.len, .ranks = g->ranks, .sizes = sizes.data};
     for (int i = 0; i < p->nslots; i++)
         d->dims += p->slots[i].rank;
-    p->signature_bytes += sizeof(int64_t) * (size_t)(d->n * d->ranks);
+    p->signature_bytes += sizeof(int64_t) * added(d);
     return KN_OK;
 }
 
@@ -101,7 +105,7 @@ static agreed *find_agreed(const kn_program *p, const kn_arg *const *args)
 bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at, void **ranks)
 {
     const kn_divided *d = p->divided;
-    const size_t bytes = sizeof *at * (size_t)(d->n * d->ranks);
+    const size_t bytes = sizeof *at * added(d);
     pthread_mutex_lock(&p->lock);
     const agreed *t = find_agreed(p, args);
     if (t)
@@ -116,8 +120,12 @@ bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at, void
 const int64_t *kn_divided_parts(const kn_program *p, const int64_t *signature)
 {
     const kn_divided *d = p->divided;
-    return d ? signature + p->signature_bytes / sizeof *signature - (size_t)(d->n * d->ranks)
-             : NULL;
+    return d ? signature + p->signature_bytes / sizeof *signature - added(d) : NULL;
+}
+
+bool kn_divided_nests(const kn_program *p, const int64_t *signature)
+{
+    return p->divided && signature[p->signature_bytes / sizeof *signature - 1];
 }
 
 /* ---- telling ---- */
@@ -164,8 +172,7 @@ static kn_status get_ready(void *user)
     g->lines = agreed_lines(g->s);
     g->own = KN_NEW_ARRAY(g->s->scratch, int64_t, d->n);
     g->all = KN_NEW_ARRAY(g->s->scratch, int64_t, d->n * d->ranks);
-    const size_t bytes =
-        sizeof *g->kept + sizeof *g->kept->sizes * (size_t)(d->dims + d->n * d->ranks);
+    const size_t bytes = sizeof *g->kept + sizeof *g->kept->sizes * ((size_t)d->dims + added(d));
     g->kept = p->ctx->from.alloc(p->ctx->from.user, bytes);
     if (!g->kept)
         return kn_fail(KN_MEMORY, "out of memory: %zu bytes", bytes);
@@ -199,6 +206,7 @@ static void keep_agreed(kn_program *p, agreed *t, const int64_t *all)
     for (int k = 0; k < d->n; k++)
         for (int r = 0; r < d->ranks; r++)
             t->sizes[d->dims + k * d->ranks + r] = all[r * d->n + k];
+    t->sizes[d->dims + d->n * d->ranks] = true;
     pthread_mutex_lock(&p->lock);
     t->number = ++d->agreements;
     forget(p, t);
@@ -222,6 +230,25 @@ kn_status kn_divided_agree(kn_submission *s, kn_status mine)
     else if (g.kept)
         p->ctx->from.release(p->ctx->from.user, g.kept);
     return status;
+}
+
+kn_status kn_divided_compare(kn_submission *s, bool *alike)
+{
+    kn_program *p = s->prog;
+    kn_divided *d = p->divided;
+    uint64_t own = s->variant ? kn_plan_exchanges(s->scratch, s->variant->plan) : 0;
+    uint64_t *all = KN_NEW_ARRAY(s->scratch, uint64_t, d->ranks);
+    *alike = true;
+    KN_TRY(kn_comm_gather(p->comm, &own, all, sizeof own));
+    for (int r = 0; r < d->ranks; r++)
+        *alike = *alike && all[r] == all[0];
+    if (*alike)
+        return KN_OK;
+    pthread_mutex_lock(&p->lock);
+    agreed *t = find_agreed(p, s->in.args);
+    t->sizes[d->dims + d->n * d->ranks] = false;
+    pthread_mutex_unlock(&p->lock);
+    return KN_OK;
 }
 
 /* Whether kernels are cut where ranks exchange. */

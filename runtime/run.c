@@ -75,7 +75,15 @@ static kn_status run_with_others(kn_submission *s, bool is_signed)
     kn_status status =
         is_signed ? kn_check_pointers(s->prog, &s->in, s->info) : kn_submission_refuse(s);
     KN_TRY(kn_divided_agree(s, status));
-    KN_TRY(kn_divided_get_mailbox(s, kn_protect(s->scratch, sign_and_acquire, s)));
+    status = kn_protect(s->scratch, sign_and_acquire, s);
+    bool alike;
+    KN_TRY(kn_divided_compare(s, &alike));
+    if (!alike) {
+        kn_variant_release(s->prog, s->variant);
+        s->variant = NULL;
+        status = kn_protect(s->scratch, sign_and_acquire, s);
+    }
+    KN_TRY(kn_divided_get_mailbox(s, status));
     return kn_submit(s);
 }
 

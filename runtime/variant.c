@@ -160,6 +160,7 @@ static kn_status make_plan(making *m)
     if (p->options.batch_invariant) /* the shared plan combines in another order */
         most = INT_MAX;
     kn_problem problem = kn_program_problem(p, m->binding, target);
+    problem.nested = kn_divided_nests(p, m->in->signature);
     if (m->trial) /* of these schedules and no others */
         problem.force = m->force;
     KN_TRY(kn_program_plan_by(&problem, &m->force, &m->planning, &m->plan));

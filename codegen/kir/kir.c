@@ -3,8 +3,11 @@
 #include "codegen/kir/grid.h"
 #include <math.h>
 
+/* Blocks that wait for other ranks' must all run at once. */
 bool kn_kernel_cooperative(const kn_kernel *k)
 {
+    if (k->ranks)
+        return true;
     for (int i = 0; i < k->phases.len; i++)
         if (k->phases.data[i].barrier)
             return true;
@@ -13,9 +16,10 @@ bool kn_kernel_cooperative(const kn_kernel *k)
 
 int64_t kn_exchange_words(const kn_buf *b)
 {
-    const int64_t bytes = kn_bytes(b->dtype);
-    return b->part / bytes * ((bytes + 3) / 4);
+    return kn_words_of(b->dtype, b->part / kn_bytes(b->dtype));
 }
+
+int64_t kn_words_of(kn_dtype t, int64_t elements) { return elements * ((kn_bytes(t) + 3) / 4); }
 
 bool kn_begins_round(const kn_kernel *k, int p)
 {
@@ -31,8 +35,9 @@ bool kn_is_exchanged_before(const kn_kernel *k, int p, int buf)
 {
     bool stored = false;
     for (int i = 0; i < p && kn_is_exchanged(&k->bufs.data[buf]); i++)
-        stored = stored || (k->phases.data[i].round + 1 == k->phases.data[p].round &&
-                            kn_stores_to(&k->phases.data[i], buf));
+        stored =
+            stored || (k->phases.data[i].round + 1 == k->phases.data[p].round &&
+                       kn_stores_to(&k->phases.data[i], buf) && !kn_sends(&k->phases.data[i], buf));
     return stored && kn_begins_round(k, p);
 }
 

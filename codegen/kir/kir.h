@@ -120,6 +120,7 @@ bool kn_kernel_resident(const kn_kernel *k);
 bool kn_kernel_meets(const kn_kernel *k);
 /* The bytes of each rank's part, in words of 32 bits: a value in whole words. */
 int64_t kn_exchange_words(const kn_buf *b);
+int64_t kn_words_of(kn_dtype t, int64_t elements);
 /* The most words that a rank has for another while a kernel runs. Where ranks exchange more, kernels are cut, and it goes in
  * pieces of this size. */
 enum { KN_MOST_MAIL = 1 << 20 };

@@ -52,6 +52,7 @@ static kn_lanes of_value(const kn_phase *ph, const kn_lanes *lanes, int i)
     case KN_V_INDEX:
         return (kn_lanes){.alike = v->access->kind[va] == KN_STRIDE_ZERO ? vec : 1,
                           .place = v->access->vector};
+    case KN_V_RANK:
     case KN_V_LOAD: return (kn_lanes){.alike = v->access->kind[va] == KN_STRIDE_ZERO ? vec : 1};
     case KN_V_ELEM: return of_operation(ph, lanes, i);
     case KN_V_GATHER:

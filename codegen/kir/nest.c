@@ -34,6 +34,15 @@ int kn_nest_add(kn_arena *a, kn_nest *nest, kn_value v)
     return nest->values.len - 1;
 }
 
+int kn_nest_ranks(const kn_nest *nest)
+{
+    int ranks = 0;
+    for (int i = 0; i < nest->values.len; i++)
+        if (nest->values.data[i].kind == KN_V_RANK && nest->values.data[i].rank >= ranks)
+            ranks = nest->values.data[i].rank + 1;
+    return ranks;
+}
+
 kn_nest kn_nest_copy(kn_arena *a, const kn_nest *nest)
 {
     kn_nest copy = *nest;

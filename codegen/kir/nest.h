@@ -112,7 +112,8 @@ typedef enum kn_vkind {
     KN_V_EXTENT, /* kernel->extents[index], an i64 */
     KN_V_ELEM,   /* op over in[] */
     KN_V_RESULT, /* reds[index] after its combine */
-    KN_V_LOCAL,  /* exports[index - first_export] of a local phase */
+    KN_V_RANK, /* what rank `rank` has of group value in[0], from its store that sends; access: where, in its part */
+    KN_V_LOCAL, /* exports[index - first_export] of a local phase */
 } kn_vkind;
 
 typedef enum kn_level { KN_GROUP, KN_ELEMENT } kn_level;
@@ -125,11 +126,12 @@ typedef struct kn_value {
     int stage;
     int in[KN_MAX_IN], nin;
     union {
-        kn_access *access; /* LOAD, GATHER, INDEX: this value's alone */
+        kn_access *access; /* LOAD, GATHER, INDEX, RANK: this value's alone */
         int index;         /* SCALAR, EXTENT, RESULT, LOCAL */
         kn_scalar value;   /* CONST */
     };
     int sweeps;       /* how many sweeps need it */
+    int rank, round;  /* RANK; how many exchanges, one behind the other, come before this one */
     const char *name; /* the user's name or NULL */
     kn_loc loc;
 } kn_value;
@@ -158,7 +160,7 @@ static inline bool kn_is_read(const kn_value *v)
 /* Does it have an access? */
 static inline bool kn_has_access(const kn_value *v)
 {
-    return kn_is_read(v) || v->kind == KN_V_INDEX;
+    return kn_is_read(v) || v->kind == KN_V_INDEX || v->kind == KN_V_RANK;
 }
 
 /* ---- reductions and stores ---- */
@@ -198,6 +200,8 @@ typedef enum kn_store_kind {
 /* `once`: axes that the value does not have; only the worker with index 0 along each of them stores. */
 typedef struct kn_store {
     kn_store_kind kind;
+    bool
+        sends; /* a group value to all ranks' mailboxes, for the RANK values of the same buffer; not to memory */
     int value; /* PARTIAL: index in reds */
     kn_access access;
     int stage;
@@ -235,6 +239,14 @@ typedef struct kn_nest {
 int kn_nest_add(kn_arena *a, kn_nest *nest, kn_value v);
 /* Values have new numbers, to[]: reductions and stores refer to those. */
 void kn_renumber_values(kn_nest *nest, const int *to);
+/* With how many ranks, this one included, does it exchange group values, as soon as a group has them? 0: with none. */
+int kn_nest_ranks(const kn_nest *nest);
+static inline bool kn_nest_exchanges(const kn_nest *nest) { return kn_nest_ranks(nest) > 0; }
+/* Of several groups, in the same order on all ranks? */
+static inline bool kn_exchanges_groups(const kn_nest *nest)
+{
+    return nest->ngroup > 0 && kn_nest_exchanges(nest);
+}
 /* Elements along the axes [from, to). */
 int64_t kn_nest_count(const kn_nest *nest, int from, int to);
 /* A copy whose values, reductions and stores are its own. */

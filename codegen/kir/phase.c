@@ -53,6 +53,40 @@ bool kn_reads_from(const kn_phase *p, int buf)
     return false;
 }
 
+void kn_find_received(const kn_phase *p, bool *received)
+{
+    for (int i = 0; i < p->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(p, i);
+        received[i] = v->kind == KN_V_RANK;
+        for (int k = 0; k < v->nin && v->level == KN_GROUP; k++)
+            received[i] =
+                received[i] || (received[v->in[k]] && kn_value_at(p, v->in[k])->stage == v->stage);
+    }
+}
+
+bool kn_is_shown(const kn_phase *p, const bool *received, int value)
+{
+    bool shown = false;
+    for (int i = value + 1; i < p->nest.values.len && received[value]; i++)
+        for (int k = 0; k < kn_value_at(p, i)->nin; k++)
+            shown = shown || (kn_value_at(p, i)->in[k] == value && !received[i]);
+    for (int i = 0; i < p->nest.reds.len; i++)
+        shown = shown || p->nest.reds.data[i].value == value;
+    for (int i = 0; i < p->nest.stores.len; i++) {
+        const kn_store *s = &p->nest.stores.data[i];
+        shown = shown || (s->kind != KN_STORE_PARTIAL && s->value == value && !s->sends);
+    }
+    return shown && received[value];
+}
+
+bool kn_sends(const kn_phase *p, int buf)
+{
+    for (int i = 0; i < p->nest.stores.len; i++)
+        if (p->nest.stores.data[i].access.buf == buf && p->nest.stores.data[i].sends)
+            return true;
+    return false;
+}
+
 bool kn_stores_to(const kn_phase *p, int buf)
 {
     for (int i = 0; i < p->nest.stores.len; i++)
@@ -296,15 +330,44 @@ bool kn_phase_in_order(const kn_phase *p)
     return false;
 }
 
-void kn_restage(kn_phase *ph)
+static void stage_values(kn_phase *ph)
 {
     for (int i = 0; i < ph->nest.values.len; i++) {
         kn_value *v = &ph->nest.values.data[i];
-        v->stage = v->kind == KN_V_RESULT ? kn_red_stage(ph, v->index) + 1 : 0;
+        v->stage = v->kind == KN_V_RANK     ? v->stage
+                   : v->kind == KN_V_RESULT ? kn_red_stage(ph, v->index) + 1
+                                            : 0;
         for (int k = 0; k < v->nin; k++)
             if (ph->nest.values.data[v->in[k]].stage > v->stage)
                 v->stage = ph->nest.values.data[v->in[k]].stage;
     }
+}
+
+/* What ranks exchange in one round they wait for once: when they have sent the last of it. Did that change a stage? */
+static bool wait_together(kn_nest *nest)
+{
+    bool changed = false;
+    for (int i = 0; i < nest->values.len; i++)
+        for (int j = 0; j < nest->values.len && nest->values.data[i].kind == KN_V_RANK; j++) {
+            kn_value *v = &nest->values.data[i];
+            const kn_value *other = &nest->values.data[j];
+            if (other->kind != KN_V_RANK || other->round != v->round ||
+                nest->values.data[other->in[0]].stage <= v->stage)
+                continue;
+            v->stage = nest->values.data[other->in[0]].stage;
+            changed = true;
+        }
+    return changed;
+}
+
+void kn_restage(kn_phase *ph)
+{
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (ph->nest.values.data[i].kind == KN_V_RANK)
+            ph->nest.values.data[i].stage = 0;
+    do
+        stage_values(ph);
+    while (wait_together(&ph->nest));
     for (int r = 0; r < ph->nest.reds.len; r++)
         ph->nest.reds.data[r].stage = kn_red_stage(ph, r);
     for (int i = 0; i < ph->nest.stores.len; i++)

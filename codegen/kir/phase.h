@@ -220,6 +220,12 @@ static inline kn_access *kn_any_access(const kn_phase *p, int i)
 /* Does the phase read a buffer, or store to it? */
 bool kn_reads_from(const kn_phase *p, int buf);
 bool kn_stores_to(const kn_phase *p, int buf);
+/* Marks the group values that are computed of what ranks have sent, as soon as it is there. Is a marked one needed by others,
+ * or stored? Then, where whole blocks take groups, one warp computes it, and the others find it in shared memory. */
+void kn_find_received(const kn_phase *p, bool *received);
+bool kn_is_shown(const kn_phase *p, const bool *received, int value);
+/* Does it send what the buffer is for, group by group? */
+bool kn_sends(const kn_phase *p, int buf);
 
 /* How access i, or a store, is transposed; NULL: it is not. */
 const kn_transpose *kn_transpose_of(const kn_phase *p, int i);

@@ -58,6 +58,10 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
         kn_put(t, "index ");
         print_access(t, k, ph, i, numbers);
         break;
+    case KN_V_RANK:
+        kn_putf(t, "rank %d of v%d ", v->rank, v->in[0]);
+        print_access(t, k, ph, i, numbers);
+        break;
     case KN_V_SCALAR: kn_putf(t, "scalar %s", k->scalars.data[v->index].name); break;
     case KN_V_CONST:
         if (kn_is_float(v->dtype))
@@ -110,7 +114,7 @@ static void print_store(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
     const kn_store *s = &ph->nest.stores.data[i];
     static const char *const kind_text[] = {
         [KN_STORE_ELEMENT] = "element", [KN_STORE_GROUP] = "group", [KN_STORE_PARTIAL] = "partial"};
-    kn_putf(t, "    store %s ", kind_text[s->kind]);
+    kn_putf(t, "    %s %s ", s->sends ? "send" : "store", kind_text[s->kind]);
     print_access(t, k, ph, ph->nest.values.len + i, numbers);
     kn_putf(t, " = %c%d stage %d once %x\n", s->kind == KN_STORE_PARTIAL ? 'r' : 'v', s->value,
             s->stage, s->once);

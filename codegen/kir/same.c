@@ -26,6 +26,8 @@ bool kn_value_same(const kn_value *x, const kn_value *y)
     switch (x->kind) {
     case KN_V_LOAD:
     case KN_V_INDEX: return kn_access_same(x->access, y->access);
+    case KN_V_RANK:
+        return x->rank == y->rank && x->in[0] == y->in[0] && kn_access_same(x->access, y->access);
     case KN_V_GATHER:
         return kn_access_same(x->access, y->access) && x->access->checked == y->access->checked &&
                memcmp(x->in, y->in, sizeof x->in) == 0 &&

@@ -89,7 +89,7 @@ const bool *kn_walks_backwards(const kn_kernel *k)
         for (int i = 0; i < ph->nest.values.len; i++)
             if ((buf = elements_of(ph, i)) >= 0)
                 last[buf] = p + 1;
-        if (before > 0)
+        if (before > 0 && !kn_exchanges_groups(&ph->nest)) /* ranks have one order of groups */
             backwards[p] = backwards[before - 1] ^ (times_through(&k->phases.data[before - 1]) % 2);
     }
     return backwards;

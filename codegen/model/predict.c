@@ -369,6 +369,20 @@ static double combines_of(const model *m, const kn_phase *ph)
     return ceil(rounds(m->k, ph) / (ph->how.deferred ? ph->how.deferred : 1));
 }
 
+/* How often, one exchange behind the other, a group waits for other ranks. */
+static int exchanges_of(const kn_phase *ph)
+{
+    int rounds = 0;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        bool first = v->kind == KN_V_RANK;
+        for (int j = 0; j < i && first; j++)
+            first = kn_value_at(ph, j)->kind != KN_V_RANK || kn_value_at(ph, j)->round != v->round;
+        rounds += first;
+    }
+    return rounds;
+}
+
 /* Counts what a block waits for from its first load to its last store, and the part of it that blocks wait together. */
 static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *time)
 {
@@ -386,7 +400,12 @@ static void waits_of(model *m, const kn_phase *ph, const spread *s, kn_time *tim
         for (int i = 0; i < ph->nest.values.len; i++)
             done[i] = done[i] || (m->need[i] && kn_kept(ph, i)) || loaded_ahead(ph, i);
     }
+    const double others = exchanges_of(ph) * m->m->ranks;
+    time->combines += s->waves * others * combines_of(m, ph);
+    in_step += others;
     time->in_step = in_step * most(1, least(s->waves, m->m->in_step) / s->blocks_a_unit);
+    time->in_step +=
+        s->waves * exchanges_of(ph) * m->m->rank * (s->cluster ? (double)ph->num.splits : 1);
 }
 
 /* Costs in additions, beside those of codegen/kir/precision.h: of an accumulation by its state, a step of a vector, and
@@ -625,6 +644,8 @@ static double local_time(model *m, const kn_phase *ph)
 static kn_time phase_time(model *m, const kn_phase *ph)
 {
     kn_time t = {.barriers = ph->how.last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
+    if (kn_begins_round(m->k, (int)(ph - m->k->phases.data)))
+        t.barriers += m->m->grid + m->m->ranks;
     t.ns = t.barriers;
     if (is_empty(ph) || is_empty(host_of(ph)))
         return t;

@@ -200,6 +200,51 @@ int kn_static_bytes(const kn_phase *ph, int threads)
     return scratch > tiles ? scratch : tiles;
 }
 
+/* Of a kn_exchange (codegen/emit/cuda/prelude/ranks.cuh); of a value that a warp computes for its block. */
+enum { KN_EXCHANGE_BYTES = 40, KN_SHOWN_BYTES = 16 };
+
+int kn_peers_bytes(const kn_kernel *k)
+{
+    int ranks = 0;
+    for (int p = 0; p < k->phases.len; p++) {
+        const int of = kn_nest_ranks(&k->phases.data[p].nest);
+        ranks = of > ranks ? of : ranks;
+    }
+    return ranks ? (int)kn_round_up(KN_EXCHANGE_BYTES + ranks * 8, 16) : 0;
+}
+
+bool kn_receives_by_a_warp(const kn_kernel *k, const kn_phase *ph)
+{
+    return kn_nest_exchanges(&ph->nest) && kn_by_block(ph) && !kn_shares_block(k, ph) &&
+           !ph->how.deferred;
+}
+
+/* Those of the phase that has most. */
+static int shown_bytes(const kn_kernel *k)
+{
+    const kn_arena_mark here = kn_arena_here(k->arena);
+    int most = 0;
+    for (int p = 0; p < k->phases.len; p++) {
+        const kn_phase *ph = &k->phases.data[p];
+        int shown = 0;
+        if (!kn_receives_by_a_warp(k, ph))
+            continue;
+        bool *received = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len);
+        kn_find_received(ph, received);
+        for (int i = 0; i < ph->nest.values.len; i++)
+            shown += kn_is_shown(ph, received, i);
+        most = shown > most ? shown : most;
+    }
+    kn_arena_back(k->arena, here);
+    return most * KN_SHOWN_BYTES;
+}
+
+int kn_exchanging_bytes(const kn_kernel *k)
+{
+    const int peers = kn_peers_bytes(k);
+    return peers ? peers + shown_bytes(k) : 0;
+}
+
 int kn_kernel_static_bytes(const kn_kernel *k)
 {
     int most = 0;
@@ -209,7 +254,8 @@ int kn_kernel_static_bytes(const kn_kernel *k)
         most = bytes > most ? bytes : most;
         most = exports > most ? exports : most;
     }
-    return most;
+    const int exchanging = kn_exchanging_bytes(k);
+    return exchanging ? (int)kn_round_up(most, 16) + exchanging : most;
 }
 
 int kn_deferrable_groups(const kn_phase *ph)

@@ -32,7 +32,7 @@ static void use_buf(kn_planner *p, kn_kernel *k, remap *m, int *buf)
 static void use_value(kn_planner *p, kn_kernel *k, remap *m, kn_value *v)
 {
     const kn_graph *g = p->problem->graph;
-    if (kn_is_read(v)) {
+    if (kn_is_read(v) || v->kind == KN_V_RANK) {
         use_buf(p, k, m, &v->access->buf);
     } else if (v->kind == KN_V_SCALAR) {
         const kn_input *in = &g->inputs.data[v->index];
@@ -62,7 +62,7 @@ static void place_barriers(kn_arena *a, kn_kernel *k)
             continue;
         written.since += ph->round > round;
         ph->barrier = kn_phase_waits(k->phases.data, i, &written) || ph->round > round;
-        k->ranks = k->ranks || ph->round > round;
+        k->ranks = k->ranks || ph->round > round || kn_nest_exchanges(&ph->nest);
         round = ph->round;
     }
 }
@@ -170,7 +170,7 @@ static bool is_wide(const kn_kernel *k)
             if (!acc)
                 continue;
             int64_t reach = acc->split_stride * kn_parts_left(ph);
-            for (int x = 0; v && x < v->nin; x++) {
+            for (int x = 0; v && acc->place && x < v->nin; x++) {
                 const kn_place *place = &v->access->place[x];
                 int64_t s = place->stride < 0 ? -place->stride : place->stride;
                 reach += s * (place->extent > 0 ? place->extent - 1 : 0);

@@ -3,6 +3,7 @@
 
 #include "codegen/model/predict.h"
 #include "codegen/plan/build.h"
+#include "codegen/plan/exchanges.h"
 #include "codegen/plan/pass/passes.h"
 #include "ir/view.h"
 
@@ -76,5 +77,9 @@ kn_status kn_problem_refine(kn_arena *a, kn_problem *pr)
     g->arena = a;
     g->syms = kn_symbols_within(a, pr->graph->syms);
     pr->graph = pr->as_written ? g : kn_refine(a, g, pr->fusion, &pr->sizes);
-    return pr->graph ? KN_OK : KN_INTERNAL;
+    if (!pr->graph)
+        return KN_INTERNAL;
+    pr->graph->exchanges_in_nests = pr->inside && pr->nested && pr->target->cooperative &&
+                                    kn_fits_mailboxes(pr->graph, pr->sizes);
+    return KN_OK;
 }

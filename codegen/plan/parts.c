@@ -28,11 +28,16 @@ static void unite(int *of, int a, int b)
     of[x > y ? x : y] = x < y ? x : y;
 }
 
+/* But for what the ranks have of one value, which is one exchange. */
 static int *each_alone(kn_arena *a, const kn_graph *g)
 {
     int *of = KN_NEW_ARRAY(a, int, g->nodes.len + 1);
     for (int i = 0; i < g->nodes.len; i++)
         of[i] = i;
+    for (int i = 0; i < g->nodes.len; i++)
+        for (int j = i - 1; j >= 0 && g->nodes.data[i]->op == KN_OP_OF_RANK; j--)
+            if (kn_same_exchange(g->nodes.data[i], g->nodes.data[j]))
+                unite(of, i, j);
     return of;
 }
 

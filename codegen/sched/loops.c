@@ -406,6 +406,8 @@ static kn_status bind_phase(kn_kernel *k, int p, bool reversed, bool given)
         ph->how.reciprocals = wants_reciprocals(ph);
         ph->how.inline_quotients = wants_inline_quotients(k, ph);
     }
+    if (ph->how.reversed && kn_exchanges_groups(&ph->nest))
+        return kn_illegal(p, "groups that ranks exchange are taken in one order");
     if (ph->how.reversed && !walks)
         return kn_illegal(p, "it is whole groups that are taken in reverse");
     for (int i = 0; i < ph->nest.values.len && ph->how.async; i++)

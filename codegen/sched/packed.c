@@ -57,7 +57,7 @@ static bool is_of_group(const kn_phase *ph, const kn_access *acc)
 static bool value_fits(const kn_phase *ph, int i, const int *align, const kn_buf *bufs)
 {
     const kn_value *v = &ph->nest.values.data[i];
-    if (v->kind == KN_V_LOAD && v->level == KN_GROUP)
+    if ((v->kind == KN_V_LOAD && v->level == KN_GROUP) || v->kind == KN_V_RANK)
         return is_of_group(ph, v->access);
     if (v->kind == KN_V_LOAD)
         return kn_is_reread(ph, i) &&

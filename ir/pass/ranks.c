@@ -5,7 +5,7 @@
  * one of the part, after which ranks exchange their results, and every rank combines them in rank order, by operations
  * of single elements: so what is not divided is equal to the bit on all of them.
  *
- *     sum(x)    p = sum(x's part);  e = ranks(p);  e[0] + e[1] + ...
+ *     sum(x)    p = sum(x's part);  of_rank(p, 0) + of_rank(p, 1) + ...
  *     mean(x)   the sum, divided by the number of all elements
  *     var(x)    by each rank's sum and variance, and its number of elements: the ranks' squares about their own means,
  *               and those of these about the mean of all
@@ -113,32 +113,21 @@ static bool check(kn_graph *g, const kn_node *n)
 
 /* ---- exchanges ---- */
 
-/* What each rank has of x. */
-static kn_node *gathered(kn_graph *g, kn_node *x, kn_loc loc)
+/* What rank r has of x, on all ranks. */
+static kn_node *of_rank(kn_graph *g, kn_node *x, int r)
 {
-    kn_dim shape[KN_MAX_RANK];
     if (!x)
         return NULL;
-    if (x->rank == KN_MAX_RANK) {
-        kn_node_fail(KN_SHAPE, x, "an exchange takes one axis more, and %d are the limit",
-                     KN_MAX_RANK);
-        return NULL;
-    }
-    kn_node n = {.op = KN_OP_RANKS, .dtype = x->dtype, .rank = x->rank + 1, .nin = 1, .loc = loc};
-    shape[0] = kn_dim_const(g->syms, g->ranks);
-    for (int j = 0; j < x->rank; j++)
-        shape[j + 1] = x->shape[j];
-    n.shape = shape;
+    kn_node n = {.op = KN_OP_OF_RANK,
+                 .dtype = x->dtype,
+                 .rank = x->rank,
+                 .shape = x->shape,
+                 .nin = 1,
+                 .loc = x->loc};
     n.in[0] = x;
-    n.u.exchange = x->id;
+    n.u.part.exchange = x->id;
+    n.u.part.rank = r;
     return kn_graph_intern(g, &n);
-}
-
-static kn_node *of_rank(kn_graph *g, kn_node *all, int rank)
-{
-    const kn_index_item item[] = {{.kind = KN_INDEX_AT, .lo = kn_dim_const(g->syms, rank)},
-                                  {.kind = KN_INDEX_ELLIPSIS}};
-    return all ? kn_build_index(g, all, item, 2, all->loc) : NULL;
 }
 
 static kn_node *elem(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc)
@@ -161,9 +150,9 @@ static kn_node *of_part(kn_graph *g, const kn_node *n, kn_op op, kn_node *x)
 
 static kn_node *over_ranks(kn_graph *g, const kn_node *n, kn_op op, kn_node *x)
 {
-    kn_node *all = gathered(g, of_part(g, n, op, x), n->loc), *made = of_rank(g, all, 0);
+    kn_node *part = of_part(g, n, op, x), *made = of_rank(g, part, 0);
     for (int r = 1; r < g->ranks; r++)
-        made = elem(g, kn_ops[op].combine, made, of_rank(g, all, r), n->loc);
+        made = elem(g, kn_ops[op].combine, made, of_rank(g, part, r), n->loc);
     return made;
 }
 
@@ -188,16 +177,16 @@ static kn_node *mean(kn_graph *g, const kn_node *n, kn_node *x)
     return elem(g, KN_OP_DIV, over_ranks(g, n, KN_OP_SUM, x), count, n->loc);
 }
 
-/* The squares about the mean of all, of the members of rank r; 0 where it has none. */
-static kn_node *squares(kn_graph *g, const kn_node *n, kn_node *const *all, kn_node *mean, int r)
+/* The squares about the mean of all, of the members of rank r, by its sum and variance; 0 where it has none. */
+static kn_node *squares(kn_graph *g, const kn_node *n, kn_node *const *part, kn_node *mean, int r)
 {
     kn_dim count = kn_dim_at_rank(g->syms, members_of(g, n), r);
     kn_dtype t = mean->dtype;
     kn_node *has = number(g, count, t, n->loc), *zero = kn_build_float(g, 0, n->loc);
     zero = kn_build_cast(g, zero, t, n->loc);
     kn_node *d =
-        elem(g, KN_OP_SUB, elem(g, KN_OP_DIV, of_rank(g, all[0], r), has, n->loc), mean, n->loc);
-    kn_node *both = of_rank(g, all[1], r);
+        elem(g, KN_OP_SUB, elem(g, KN_OP_DIV, of_rank(g, part[0], r), has, n->loc), mean, n->loc);
+    kn_node *both = of_rank(g, part[1], r);
     both = elem(g, KN_OP_ADD, both, elem(g, KN_OP_MUL, d, d, n->loc), n->loc);
     kn_node *any = elem(g, KN_OP_GT, has, zero, n->loc);
     kn_node *of = elem(g, KN_OP_MUL, has, both, n->loc);
@@ -206,12 +195,12 @@ static kn_node *squares(kn_graph *g, const kn_node *n, kn_node *const *all, kn_n
 
 static kn_node *variance(kn_graph *g, const kn_node *n, kn_node *x)
 {
-    kn_node *all[2];
-    all[0] = gathered(g, of_part(g, n, KN_OP_SUM, x), n->loc);
-    all[1] = gathered(g, of_part(g, n, KN_OP_VAR, x), n->loc);
+    kn_node *part[2];
+    part[0] = of_part(g, n, KN_OP_SUM, x);
+    part[1] = of_part(g, n, KN_OP_VAR, x);
     kn_node *about = mean(g, n, x), *sum = NULL;
     for (int r = 0; about && r < g->ranks; r++) {
-        kn_node *of = squares(g, n, all, about, r);
+        kn_node *of = squares(g, n, part, about, r);
         sum = sum ? elem(g, KN_OP_ADD, sum, of, n->loc) : of;
     }
     kn_node *count = number(g, kn_dim_whole(g->syms, members_of(g, n)), KN_I64, n->loc);
@@ -226,7 +215,7 @@ static kn_node *variance(kn_graph *g, const kn_node *n, kn_node *x)
 static kn_node *own(kn_graph *g, const kn_node *n, kn_node *const *in)
 {
     const kn_reducer *by = n->by;
-    kn_node *all[KN_MAX_CARRIED], *made[KN_MAX_CARRIED], *next[KN_MAX_CARRIED];
+    kn_node *parts[KN_MAX_CARRIED], *made[KN_MAX_CARRIED], *next[KN_MAX_CARRIED];
     for (int c = 0; c < by->count; c++) {
         kn_node part = *n;
         part.u.reduce.carried = c;
@@ -234,13 +223,13 @@ static kn_node *own(kn_graph *g, const kn_node *n, kn_node *const *in)
         part.name = NULL;
         for (int k = 0; k < by->count; k++)
             part.in[k] = in[k];
-        all[c] = gathered(g, kn_graph_intern(g, &part), n->loc);
-        if (!(made[c] = of_rank(g, all[c], 0)))
+        parts[c] = kn_graph_intern(g, &part);
+        if (!(made[c] = of_rank(g, parts[c], 0)))
             return NULL;
     }
     for (int r = 1; r < g->ranks; r++) {
         for (int c = 0; c < by->count; c++)
-            next[c] = of_rank(g, all[c], r);
+            next[c] = of_rank(g, parts[c], r);
         if (!kn_build_combine(g, by, made, next, made, n->loc))
             return NULL;
     }

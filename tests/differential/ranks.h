@@ -14,7 +14,8 @@ typedef struct ranked {
     const char *path; /* of the communicator; NULL: the best */
     kn_context *ctx[MOST_RANKS];
     const kn_program_options *options;
-    kn_text *explained;                    /* gets rank 0's plan in words; or NULL */
+    const char *schedule_of_last; /* the last rank's, where it is to plan otherwise; or NULL */
+    kn_text *explained;           /* gets rank 0's plan in words; or NULL */
     int64_t part[MAX_SYMBOLS][MOST_RANKS]; /* of symbols that are parts: each rank's */
 } ranked;
 
@@ -22,13 +23,13 @@ typedef struct ranked {
 typedef struct ranked_program {
     const char *what, *text, *sizes;
 } ranked_program;
-enum { RANKED_PROGRAMS = 13 };
+enum { RANKED_PROGRAMS = 14 };
 extern const ranked_program ranked_programs[RANKED_PROGRAMS];
 /* Where: a context a rank. */
 typedef struct ranked_place {
     kn_context *const *ctx;
     int ranks;
-    const char *path;
+    const char *path, *schedule_of_last;
 } ranked_place;
 /* One of them, with parts and data of a seed: what ranked_check() says, and that explain has the exchanges. */
 bool ranked_program_check(kn_arena *a, const ranked_program *s, const ranked_place *at,

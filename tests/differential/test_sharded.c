@@ -8,13 +8,13 @@
 #include "tests/differential/ranks.h"
 
 static kn_context *contexts[MOST_RANKS];
-static const char *path;
+static const char *path, *schedule_of_last;
 
 static void check_one(const ranked_program *s, int ranks, uint64_t seed, tally *seen)
 {
     kn_arena a;
     kn_arena_init(&a, NULL);
-    const ranked_place place = {contexts, ranks, path};
+    const ranked_place place = {contexts, ranks, path, schedule_of_last};
     kn_text why = kn_text_new(&a);
     if (!ranked_program_check(&a, s, &place, seed, &why, seen))
         fail_msg("%s, seed %d: %s", s->what, (int)seed, kn_text_str(&why));
@@ -58,6 +58,25 @@ static void test_emu(void **state)
     path = NULL;
     on_device("emu", (choice){1, 2 * RANKED_PROGRAMS, 2, 2});
     on_device("emu", (choice){3, 2 * RANKED_PROGRAMS, 2, 2});
+}
+
+/* Norms whose groups exchange as soon as they have their sums; of no elements, too. */
+static void test_groups(void **state)
+{
+    (void)state;
+    path = NULL;
+    on_device("emu", (choice){2, RANKED_PROGRAMS - 4, 2, 3}); /* rmsnorm, an exchange of nothing */
+    on_device("emu", (choice){4, 2 * RANKED_PROGRAMS, 2, 2}); /* softmax */
+}
+
+/* A rank whose loop nests are others than those of the rest: then none exchanges group by group. */
+static void test_unlike_plans(void **state)
+{
+    (void)state;
+    path = NULL;
+    schedule_of_last = "undo 1";
+    on_device("emu", (choice){1, 2 * RANKED_PROGRAMS, 3, 3});
+    schedule_of_last = NULL;
 }
 
 /* The same, cut where ranks exchange by the host. */
@@ -115,8 +134,10 @@ int main(int argc, char **argv)
     if (argc > 1) /* test_random, ... */
         cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu), cmocka_unit_test(test_random), cmocka_unit_test(test_emu),
-        cmocka_unit_test(test_cut), cmocka_unit_test(test_large),
+        cmocka_unit_test(test_cpu),          cmocka_unit_test(test_random),
+        cmocka_unit_test(test_emu),          cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_large),        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_unlike_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

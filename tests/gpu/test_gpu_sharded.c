@@ -15,7 +15,7 @@ static int ranks;
 static void check_all(const char *path)
 {
     tally seen = {0};
-    const ranked_place at = {contexts, ranks, path};
+    const ranked_place at = {contexts, ranks, path, NULL};
     for (int i = 0; i < RANKED_PROGRAMS; i++)
         for (uint64_t seed = 0; seed < 3; seed++) {
             kn_arena a;

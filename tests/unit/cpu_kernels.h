@@ -194,8 +194,11 @@ static inline void walk_values(world *w, const kn_phase *p, kn_level level, int 
         case KN_V_ELEM: val[i] = kn_eval(v->op, v->dtype, in); break;
         case KN_V_RESULT: val[i] = results[v->index]; break;
         case KN_V_GATHER:
-        case KN_V_INDEX: fail(); break; /* these kernels neither count nor gather */
-        case KN_V_LOCAL: break;         /* the CPU has none */
+        case KN_V_INDEX:
+        case KN_V_RANK:
+            fail();
+            break;              /* these kernels neither count nor gather, and are of one rank */
+        case KN_V_LOCAL: break; /* the CPU has none */
         }
     }
 }

@@ -258,6 +258,7 @@ static void open_clusters(kn_cuda_writer *w)
             kn_cuda_vectors_end(w->ph), block_step(w)};
         kn_cuda_load_hoisted(w, &by);
     }
+    kn_cuda_begin_peers(w); /* behind the copies, which are under way */
     kn_cuda_open(
         w, "for (kn_count first = blockIdx.x / blocks; first < work; first += gridDim.x / blocks)");
 }
@@ -283,6 +284,8 @@ static void open_rows(kn_cuda_writer *w)
         kn_cuda_line(w, "const int lane = threadIdx.x %% %d, row = threadIdx.x / %d;", tpg, tpg);
     else
         kn_cuda_line(w, "const int lane = threadIdx.x;");
+    if (w->ph->how.mixed || !w->ph->how.cluster)
+        kn_cuda_begin_peers(w);
     if (w->ph->how.mixed && w->ph->how.cluster) {
         begin_cluster(w);
         w->block = "blockIdx.x / blocks";
@@ -399,6 +402,7 @@ static void write_cols(kn_cuda_writer *w)
     kn_cuda_line(w, "const int column = threadIdx.x %% %d, row = threadIdx.x / %d;", lanes, lanes);
     kn_cuda_declare_tiles(w);
     kn_cuda_declare_shared(w);
+    kn_cuda_begin_peers(w);
     open_cols(w);
     write_columns_of_thread(w);
     kn_cuda_locate_groups(w);
@@ -479,28 +483,11 @@ static bool open_part_of_grid(kn_cuda_writer *w)
     return true;
 }
 
-/* All is sent before anything is waited for. */
-static void write_exchange(kn_cuda_writer *w, int p)
-{
-    kn_cuda_line(w, "{ // with the other ranks");
-    w->indent++;
-    kn_cuda_line(w, "const kn_exchange exchange = kn_begin_exchange(ranks);");
-    kn_cuda_line(w, "kn_grid_barrier(barrier);");
-    for (int sends = 1; sends >= 0; sends--)
-        for (int i = 0; i < w->k->bufs.len; i++) {
-            const char *name = w->k->bufs.data[i].name;
-            if (kn_is_exchanged_before(w->k, p, i))
-                kn_cuda_line(w, "%s(exchange, %s, (unsigned)%s_part, (unsigned)%s_word);",
-                             sends ? "kn_send_part" : "kn_receive_parts", name, name, name);
-        }
-    kn_cuda_close(w);
-}
-
 static void write_phase(kn_cuda_writer *w, int p)
 {
     enter_phase(w, p);
     if (kn_begins_round(w->k, p))
-        write_exchange(w, p);
+        kn_cuda_exchange_all(w, p);
     if (w->ph->barrier)
         kn_cuda_line(w, "kn_grid_barrier(barrier);");
     write_locals(w, SHARED_BY_PHASES, "threadIdx.x", "");

@@ -144,9 +144,9 @@ void kn_cuda_deferred_groups(kn_cuda_writer *w)
     kn_cuda_write_group(w);
     kn_cuda_combine_deferred(w);
     kn_cuda_declare_results(w, 0);
-    kn_cuda_group_values(w, 0);
+    kn_cuda_group_values(w, 0, leader);
     for (int t = 1; t <= kn_cuda_last_stage(w->ph); t++) {
-        kn_cuda_group_values(w, t);
+        kn_cuda_group_values(w, t, leader);
         kn_cuda_group_stores(w, t, leader);
     }
     kn_cuda_close(w);

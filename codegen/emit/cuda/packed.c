@@ -23,6 +23,7 @@ void kn_cuda_packed(kn_cuda_writer *w)
         ph->how.vec, p, kn_packed_sum_bytes(ph), KN_PACKED_SLOT - 1, KN_PACKED_SLOT,
         KN_PACKED_SLOT);
     kn_cuda_line(w, "unsigned char *const slots = sums + %d * sum_bytes;", kn_packed_sums(ph));
+    kn_cuda_begin_peers(w);
     kn_cuda_open(w,
                  "for (kn_count first = (kn_count)blockIdx.x * p%d_pack; first < groups; first "
                  "+= (kn_count)gridDim.x * p%d_pack)",

@@ -354,7 +354,7 @@ int kn_cuda_last_stage(const kn_phase *ph)
 static void write_loads_of_mixed(kn_cuda_writer *w, const kn_cuda_stride *by, bool ahead)
 {
     if (ahead) {
-        kn_cuda_group_values(w, 0);
+        kn_cuda_group_values(w, 0, "");
         kn_cuda_compute_ahead(w, by);
     }
     if (w->ph->how.prefetch)
@@ -372,7 +372,7 @@ void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *lea
     const int last = w->ph->how.deferred ? 0 : kn_cuda_last_stage(w->ph);
     for (int t = 0; t <= last; t++) {
         if (t > 0 || !ahead)
-            kn_cuda_group_values(w, t);
+            kn_cuda_group_values(w, t, leader);
         kn_cuda_group_stores(w, t, leader);
         if (w->ph->how.packed && t < w->ph->nest.nsweeps)
             kn_cuda_broadcast(w, t);

@@ -216,36 +216,40 @@ void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
         kn_cuda_define(w, i, kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, at));
 }
 
-/* Those of stage 0 come before the sweeps, the others after a combine. */
-void kn_cuda_group_values(kn_cuda_writer *w, int stage)
+static void define_divisors(kn_cuda_writer *w, int i)
 {
-    for (int i = 0; i < w->ph->nest.values.len; i++) {
-        const kn_value *v = &w->ph->nest.values.data[i];
-        if (v->level != KN_GROUP || v->stage != stage)
-            continue;
-        switch (v->kind) {
-        case KN_V_INDEX:
-        case KN_V_GATHER:
-        case KN_V_LOAD:
-            if (!kn_is_prefetched_of_group(w->ph, i))
-                kn_cuda_define_load(w, i, w->wide[i] ? "l" : NULL);
-            break;
-        case KN_V_SCALAR: kn_cuda_define(w, i, w->k->scalars.data[v->index].name); break;
-        case KN_V_CONST: kn_cuda_define(w, i, kn_cuda_literal(w, v->value)); break;
-        case KN_V_EXTENT: kn_cuda_define(w, i, kn_cuda_printed(w, "count%d", v->index)); break;
-        case KN_V_RESULT:
-            kn_cuda_define(w, i, kn_cuda_printed(w, "r%d%s", v->index, w->wide[i] ? "[l]" : ""));
-            break;
-        case KN_V_LOCAL:
-            kn_cuda_define(w, i, kn_cuda_printed(w, "x%d%s", v->index, w->wide[i] ? "[l]" : ""));
-            break;
-        case KN_V_ELEM: kn_cuda_define(w, i, kn_cuda_expression(w, i)); break;
-        }
-        define_divisor(w, i, &exact_f32);
-        define_divisor(w, i, &exact_f64);
-        define_divisor(w, i, &approximate_f32);
-        define_divisor(w, i, &integer_f32);
+    define_divisor(w, i, &exact_f32);
+    define_divisor(w, i, &exact_f64);
+    define_divisor(w, i, &approximate_f32);
+    define_divisor(w, i, &integer_f32);
+}
+
+void kn_cuda_group_value(kn_cuda_writer *w, int i)
+{
+    const kn_value *v = &w->ph->nest.values.data[i];
+    const char *lane = w->wide[i] ? "[l]" : "";
+    switch (v->kind) {
+    case KN_V_INDEX:
+    case KN_V_GATHER:
+    case KN_V_LOAD:
+        if (!kn_is_prefetched_of_group(w->ph, i))
+            kn_cuda_define_load(w, i, w->wide[i] ? "l" : NULL);
+        break;
+    case KN_V_RANK: kn_cuda_define(w, i, kn_cuda_received(w, i)); break;
+    case KN_V_SCALAR: kn_cuda_define(w, i, w->k->scalars.data[v->index].name); break;
+    case KN_V_CONST: kn_cuda_define(w, i, kn_cuda_literal(w, v->value)); break;
+    case KN_V_EXTENT: kn_cuda_define(w, i, kn_cuda_printed(w, "count%d", v->index)); break;
+    case KN_V_RESULT: kn_cuda_define(w, i, kn_cuda_printed(w, "r%d%s", v->index, lane)); break;
+    case KN_V_LOCAL: kn_cuda_define(w, i, kn_cuda_printed(w, "x%d%s", v->index, lane)); break;
+    case KN_V_ELEM: kn_cuda_define(w, i, kn_cuda_expression(w, i)); break;
     }
+    define_divisors(w, i);
+}
+
+void kn_cuda_group_value_is(kn_cuda_writer *w, int i, const char *value)
+{
+    kn_cuda_define(w, i, value);
+    define_divisors(w, i);
 }
 
 /* "a0 == 0 && a2 == 0" for the axes in `once`. */
@@ -264,7 +268,8 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
     int va = kn_phase_vector_axis(w->ph);
     for (int i = 0; i < w->ph->nest.stores.len; i++) {
         const kn_store *s = &w->ph->nest.stores.data[i];
-        if (s->kind == KN_STORE_ELEMENT || s->stage != stage || kn_stores_across(w->ph, s))
+        if (s->kind == KN_STORE_ELEMENT || s->stage != stage || s->sends ||
+            kn_stores_across(w->ph, s))
             continue;
         bool wide = kn_cuda_wide(w->ph) && !w->ph->how.packed, once = wide && s->once >> va & 1;
         const char *who = w->ph->how.split && s->kind == KN_STORE_GROUP

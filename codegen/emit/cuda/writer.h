@@ -174,8 +174,10 @@ void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr);
 void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane);
 /* The condition under which store s happens: `also`, and index 0 along the axes of its `once`. */
 const char *kn_cuda_once(kn_cuda_writer *w, const kn_store *s, const char *also);
-/* The group values and the group stores of one stage. `leader` is true of the thread that stores a group's results. */
-void kn_cuda_group_values(kn_cuda_writer *w, int stage);
+/* Defines a group value; as what is given. */
+void kn_cuda_group_value(kn_cuda_writer *w, int i);
+void kn_cuda_group_value_is(kn_cuda_writer *w, int i, const char *value);
+/* The group stores of one stage. */
 void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
 
 /* ---- caches.c ---- */
@@ -240,6 +242,18 @@ void kn_cuda_combine_deferred(kn_cuda_writer *w);
 void kn_cuda_across_accumulators(kn_cuda_writer *w);
 void kn_cuda_combine_across(kn_cuda_writer *w);
 void kn_cuda_store_across(kn_cuda_writer *w);
+
+/* ---- exchange.c: group values, and with other ranks ---- */
+
+/* In front of phase p, what the grid has for other ranks. */
+void kn_cuda_exchange_all(kn_cuda_writer *w, int p);
+/* Before the loop over groups of a phase whose groups exchange. */
+void kn_cuda_begin_peers(kn_cuda_writer *w);
+/* The expression of a RANK value, which waits for it. */
+const char *kn_cuda_received(kn_cuda_writer *w, int i);
+/* The group values of one stage: those of stage 0 come before the sweeps, the others after a combine. `leader` is true of the
+ * thread that stores and sends a group's results. */
+void kn_cuda_group_values(kn_cuda_writer *w, int stage, const char *leader);
 
 /* ---- pairs.c ---- */
 

@@ -68,6 +68,8 @@ static void locate_root(kn_planner *p, const kn_node *n, int *buf, kn_layout *ou
     *out = (kn_layout){.rank = n->rank, .align = 16};
     memcpy(out->shape, shape, sizeof *shape * (size_t)n->rank);
     kn_compact_strides(shape, n->rank, out->stride);
+    if (n->op == KN_OP_OF_RANK)
+        out->offset = n->u.part.rank * kn_count(shape, n->rank);
 }
 
 /* Locates view `n` of an array laid out as `from`. */

@@ -399,22 +399,8 @@ static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const 
     return add_value(lo, v);
 }
 
-/* The value of a node whose axes are the region's axes axis[]; -1 if the planner is blocked. */
-static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis)
-{
-    int in[KN_MAX_IN];
-    bool takes = n->op == KN_OP_TAKE;
-    for (int k = takes; k < n->nin; k++)
-        if ((in[k] = operand(lo, n, k, axis)) < 0)
-            return -1;
-    if (takes)
-        return lower_take(lo, n, axis, in);
-    if (n->op == KN_OP_REDUCE_BY)
-        return lower_reduce_by(lo, n, in);
-    return kn_ops[n->op].cls == KN_REDUCE ? lower_reduce(lo, n, in[0]) : lower_elem(lo, n, in);
-}
-
-static void store(lowering *lo, const kn_node *n, int buf)
+/* Where its elements are in a buffer of its own, along the region's axes. */
+static kn_access access_of(lowering *lo, const kn_node *n, int buf)
 {
     kn_planner *p = lo->p;
     const kn_buf *b = &p->bufs.data[buf];
@@ -427,8 +413,6 @@ static void store(lowering *lo, const kn_node *n, int buf)
         memcpy(layout.shape, shape, sizeof shape);
         kn_compact_strides(shape, n->rank, layout.stride);
     }
-    if (kn_is_exchanged(b)) /* the others are other ranks' */
-        layout.offset = p->problem->rank * kn_count(shape, n->rank);
     if (p->problem->formulas)
         layout.formula = kn_strides_compact(p->arena, p->problem->graph->syms, n->shape, n->rank);
     int8_t to[KN_MAX_RANK];
@@ -436,7 +420,46 @@ static void store(lowering *lo, const kn_node *n, int buf)
         to[j] = kn_ops[n->op].cls == KN_REDUCE && n->u.reduce.axes >> j & 1
                     ? -1
                     : p->regions->axis[n->id][j];
-    kn_store s = {.value = value_of(lo, n), .access = access_to(lo, buf, &layout, to)};
+    return access_to(lo, buf, &layout, to);
+}
+
+static int lower_rank(lowering *lo, const kn_node *n, int in)
+{
+    kn_access acc = access_of(lo, n, lo->p->buf_of_node[n->id]);
+    kn_value v = {.kind = KN_V_RANK,
+                  .dtype = n->dtype,
+                  .level = KN_GROUP,
+                  .in = {in},
+                  .nin = 1,
+                  .access = &acc,
+                  .rank = n->u.part.rank,
+                  .round = lo->p->regions->round[n->id],
+                  .name = n->name,
+                  .loc = n->loc};
+    return add_value(lo, v);
+}
+
+/* The value of a node whose axes are the region's axes axis[]; -1 if the planner is blocked. */
+static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis)
+{
+    int in[KN_MAX_IN];
+    bool takes = n->op == KN_OP_TAKE;
+    for (int k = takes; k < n->nin; k++)
+        if ((in[k] = operand(lo, n, k, axis)) < 0)
+            return -1;
+    if (takes)
+        return lower_take(lo, n, axis, in);
+    if (n->op == KN_OP_OF_RANK)
+        return lower_rank(lo, n, in[0]);
+    if (n->op == KN_OP_REDUCE_BY)
+        return lower_reduce_by(lo, n, in);
+    return kn_ops[n->op].cls == KN_REDUCE ? lower_reduce(lo, n, in[0]) : lower_elem(lo, n, in);
+}
+
+static void store(lowering *lo, const kn_node *n, kn_access access, bool sends)
+{
+    kn_planner *p = lo->p;
+    kn_store s = {.value = value_of(lo, n), .access = access, .sends = sends};
     s.kind =
         level_of_axes(&lo->phase, s.access.axes) == KN_ELEMENT ? KN_STORE_ELEMENT : KN_STORE_GROUP;
     s.stage = lo->phase.nest.values.data[s.value].stage;
@@ -445,17 +468,38 @@ static void store(lowering *lo, const kn_node *n, int buf)
     kn_push(p->arena, &lo->phase.nest.stores, s);
 }
 
+/* Stores a value to this rank's part of what ranks exchange, once an exchange. */
+static void store_part(lowering *lo, const kn_node *n)
+{
+    kn_planner *p = lo->p;
+    int last = -1;
+    for (int e = p->exchange_of[n->id]; e >= 0; e = p->next_exchange[e]) {
+        const int buf = p->buf_of_node[e];
+        const bool sends = p->regions->of[e] == lo->region;
+        if (buf == last)
+            continue;
+        kn_access part = access_of(lo, n, buf);
+        part.offset += sends ? 0 : p->problem->rank * p->bufs.data[buf].part / kn_bytes(n->dtype);
+        store(lo, n, part, sends);
+        last = buf;
+    }
+}
+
 /* Stores a value to each output that it is, to where it is exchanged, and to its temporary if it has one. */
 static void store_everywhere(lowering *lo, const kn_node *n)
 {
-    int temp = lo->p->buf_of_node[n->id];
-    for (int o = lo->p->output_of[n->id]; o >= 0; o = lo->p->next_output[o])
-        store(lo, n, lo->p->buf_of_output[o]);
-    for (int e = lo->p->exchange_of[n->id]; e >= 0; e = lo->p->next_exchange[e])
-        if (lo->p->buf_of_node[e] >= 0)
-            store(lo, n, lo->p->buf_of_node[e]);
-    if (temp >= 0 && lo->p->bufs.data[temp].kind == KN_BUF_TEMP)
-        store(lo, n, temp);
+    const kn_planner *p = lo->p;
+    int temp = p->buf_of_node[n->id];
+    for (int o = p->output_of[n->id]; o >= 0; o = p->next_output[o])
+        store(lo, n, access_of(lo, n, p->buf_of_output[o]), false);
+    store_part(lo, n);
+    if (n->op == KN_OP_OF_RANK && p->elsewhere[n->id]) {
+        kn_access part = access_of(lo, n, temp);
+        part.offset += n->u.part.rank * p->bufs.data[temp].part / kn_bytes(n->dtype);
+        store(lo, n, part, false);
+    } else if (n->op != KN_OP_OF_RANK && temp >= 0 && p->bufs.data[temp].kind == KN_BUF_TEMP) {
+        store(lo, n, access_of(lo, n, temp), false);
+    }
 }
 
 /* Group axes first, then member axes, each in the region's order; members in the order that they must be walked in,
@@ -495,7 +539,7 @@ static void order_axes(lowering *lo)
 static bool lower_region(kn_planner *p, int number, lowered *of)
 {
     lowering lo = {.p = p, .region = p->regions->list.data[number], .of = of};
-    if (lo.region->exchange) /* between the loop nests */
+    if (lo.region->exchange)
         return true;
     order_axes(&lo);
     for (int i = 0; i < lo.region->nodes.len; i++) {
@@ -508,6 +552,8 @@ static bool lower_region(kn_planner *p, int number, lowered *of)
     }
     kn_drop_dead(p->arena,
                  &lo.phase); /* values that only other regions need, which compute them again */
+    if (kn_nest_exchanges(&lo.phase.nest))
+        kn_restage(&lo.phase);
     if (!lo.phase.nest.stores.len) /* all its values are computed where they are read */
         return true;
     lo.phase.nest.name = kn_node_title(lo.region->nodes.data[lo.region->nodes.len - 1]);
@@ -555,7 +601,7 @@ static void order_phases(kn_planner *p)
     p->region_of.cap = n + 1;
 }
 
-/* Lists the exchanges of each node, in order. */
+/* Lists what ranks have of each node, in order. */
 static void list_exchanges(kn_planner *p)
 {
     const kn_graph *g = p->problem->graph;
@@ -563,7 +609,7 @@ static void list_exchanges(kn_planner *p)
     p->next_exchange = KN_NEW_ARRAY(p->arena, int, g->nodes.len + 1);
     memset(p->exchange_of, -1, sizeof(int) * (size_t)g->nodes.len);
     for (int i = g->nodes.len - 1; i >= 0; i--) {
-        if (g->nodes.data[i]->op != KN_OP_RANKS)
+        if (g->nodes.data[i]->op != KN_OP_OF_RANK)
             continue;
         int *first = &p->exchange_of[kn_view_root(g->nodes.data[i]->in[0])->id];
         p->next_exchange[i] = *first;

@@ -240,7 +240,7 @@ static void find_crossing(placer *pl)
         const kn_node *user = pl->g->nodes.data[i];
         if (!pl->p->regions->of[i])
             continue;
-        if (user->op == KN_OP_RANKS) { /* computed once, and stored where the exchange is from */
+        if (user->op == KN_OP_OF_RANK) { /* computed once, and stored where the exchange is from */
             pl->output[kn_view_root(user->in[0])->id] = true;
             continue;
         }
@@ -258,11 +258,32 @@ static void find_crossing(placer *pl)
         pl->output[pl->g->outputs.data[o].node->id] = true;
 }
 
+/* The parts of all ranks, in their order. */
+static int exchange_buffer(const placer *pl, const kn_node *n)
+{
+    kn_planner *p = pl->p;
+    const int ranks = p->problem->graph->ranks, number = 1 + n->u.part.exchange;
+    int64_t shape[KN_MAX_RANK];
+    for (int i = 0; i < p->bufs.len; i++)
+        if (p->bufs.data[i].exchange == number)
+            return i;
+    kn_node_sizes(n, p->problem->sizes, shape);
+    const int64_t part = kn_count(shape, n->rank);
+    const int buf = kn_planner_temp(p, n->dtype, kn_node_title(n->in[0]), ranks * part);
+    p->bufs.data[buf].part = part * kn_bytes(n->dtype);
+    p->bufs.data[buf].exchange = number;
+    return buf;
+}
+
 /* A value that is an output is read from there, unless it is reshaped, which needs it compact. */
 static void give_buffer(const placer *pl, const kn_node *n)
 {
     kn_planner *p = pl->p;
     int *buf = &p->buf_of_node[n->id];
+    if (n->op == KN_OP_OF_RANK) {
+        *buf = exchange_buffer(pl, n);
+        return;
+    }
     for (int o = p->output_of[n->id]; o >= 0 && !pl->regrouped[n->id]; o = p->next_output[o])
         *buf = p->buf_of_output[o]; /* the last */
     if (*buf >= 0)
@@ -270,10 +291,6 @@ static void give_buffer(const placer *pl, const kn_node *n)
     int64_t shape[KN_MAX_RANK];
     kn_node_sizes(n, p->problem->sizes, shape);
     *buf = kn_planner_temp(p, n->dtype, kn_node_title(n), kn_count(shape, n->rank));
-    if (n->op == KN_OP_RANKS) {
-        p->bufs.data[*buf].part = p->bufs.data[*buf].bytes / p->problem->graph->ranks;
-        p->bufs.data[*buf].exchange = 1 + n->u.exchange;
-    }
     if (p->problem->formulas)
         p->bufs.data[*buf].elements = kn_shape_elements(p, n);
 }
@@ -348,6 +365,8 @@ void kn_place_values(kn_planner *p)
     while (p->problem->fusion && decide_all(&pl)) {
     }
     for (int i = 0; i < n; i++)
-        if (p->regions->of[i] && (pl.materialised[i] || pl.regrouped[i]))
+        if (p->regions->of[i] &&
+            (pl.materialised[i] || pl.regrouped[i] || g->nodes.data[i]->op == KN_OP_OF_RANK))
             give_buffer(&pl, g->nodes.data[i]);
+    p->elsewhere = pl.materialised;
 }

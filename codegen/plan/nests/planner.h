@@ -43,12 +43,14 @@ typedef struct kn_planner {
     /* per graph node: the buffer of a value that goes through memory; -1: none */
     int *buf_of_node;
     bool *again;        /* per graph node: other regions rematerialise it */
+    bool *elsewhere;    /* per graph node: other regions read it, from memory */
     int *buf_of_input;  /* per graph input; -1 for by-value ones */
     int *buf_of_output; /* per graph output */
     int *output_of;     /* per graph node: the first output that it is; -1: none */
     int *next_output;   /* per graph output: the next one that is the same node; -1: none */
-    int *exchange_of;   /* per graph node: the first node that exchanges it; -1: none */
-    int *next_exchange; /* per graph node: the next one that exchanges the same; -1: none */
+    int *
+        exchange_of; /* per graph node: the first node that has a rank's; -1: ranks do not exchange it */
+    int *next_exchange; /* per graph node: the next one that has a rank's of the same; -1: none */
     /* a reshape that these strides do not allow as a view */
     const kn_node *blocked;
     kn_shapes *shapes;
@@ -58,7 +60,7 @@ typedef struct kn_planner {
 
 /* lower.c. Stops with KN_OK and p->blocked set when an input must be made compact first. */
 kn_status kn_lower(kn_planner *p);
-/* place.c: buf_of_node and again. */
+/* place.c: buf_of_node, again and elsewhere. */
 void kn_place_values(kn_planner *p);
 /* planner.c: what binding needs, with the planner's buffers or with a kernel's. */
 kn_site kn_planner_site(kn_planner *p);

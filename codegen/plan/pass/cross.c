@@ -240,7 +240,8 @@ static void give_buffers(crossing *c, const moved *m)
 static bool is_raw(const kn_phase *ph)
 {
     return !ph->how.split && !ph->local && !ph->how.mixed && ph->nest.ngroup > 0 &&
-           ph->nest.ngroup < ph->nest.naxes && ph->nest.reds.len > 0;
+           ph->nest.ngroup < ph->nest.naxes && ph->nest.reds.len > 0 &&
+           !kn_nest_exchanges(&ph->nest);
 }
 
 /* Has stage 0 nothing but reductions? */

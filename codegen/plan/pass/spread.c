@@ -444,7 +444,8 @@ void kn_pass_spread(kn_planner *p)
 {
     for (int i = 0; i < p->phases.len; i++) {
         kn_range members = kn_preview_splits(p, kn_preview(p, &p->phases.data[i]));
-        if (members.n < 2 || finishes(p, &p->phases.data[i]))
+        if (members.n < 2 || finishes(p, &p->phases.data[i]) ||
+            kn_exchanges_groups(&p->phases.data[i].nest)) /* elements behind the last combine */
             continue;
         int before = p->phases.len;
         kn_spread(p, i, members, NULL);

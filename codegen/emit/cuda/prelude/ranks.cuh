@@ -19,24 +19,28 @@ struct kn_ranks {
 };
 enum { KN_MAILBOX_HEAD = 8 };
 
-// Of mailboxes and what counts launches: what another device, or a block that is over, may change meanwhile.
+// Of mailboxes and what counts launches: what another device, or a block that is over, may change meanwhile. A word is all there
+// is to it, so other loads and stores may be moved across.
 __device__ __forceinline__ unsigned long long kn_load_relaxed(const unsigned long long *at)
 {
     unsigned long long word;
-    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(at));
     return word;
 }
 __device__ __forceinline__ void kn_store_relaxed(unsigned long long *at, unsigned long long word)
 {
-    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(at), "l"(word) : "memory");
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(at), "l"(word));
 }
 
 // What a thread must know of a launch to send and to receive.
 struct kn_exchange {
     kn_ranks *ranks;
     unsigned long long *inbox; // words of rank 0 for this launch
+    unsigned long long *const *mailboxes;
     unsigned rank, count, words, launch;
 };
+
+static_assert(sizeof(kn_exchange) == 40, "codegen/model/resources.c counts its bytes");
 
 // For each thread that sends or receives; early in the kernel, for it loads, and is not moved to where that is needed.
 __device__ __forceinline__ kn_exchange kn_begin_exchange(kn_ranks *ranks)
@@ -46,7 +50,7 @@ __device__ __forceinline__ kn_exchange kn_begin_exchange(kn_ranks *ranks)
     const unsigned rank = (unsigned)ids, count = (unsigned)(ids >> 32);
     const unsigned launch = (unsigned)(kn_load_relaxed(&ranks->launches) >> 24) + 1;
     unsigned long long *const inbox = (unsigned long long *)own + KN_MAILBOX_HEAD + (launch & 1) * count * words;
-    return kn_exchange{ranks, inbox, rank, count, (unsigned)words, launch};
+    return kn_exchange{ranks, inbox, ranks->mailboxes, rank, count, (unsigned)words, launch};
 }
 
 // By all threads of each block, once, at its end: no thread asks for the launch's number after it. The blocks' contributions
@@ -106,35 +110,50 @@ template <class T> __device__ __forceinline__ void kn_send(const kn_exchange &m,
     for (unsigned r = 0; r < m.count; ++r) {
         if (r == m.rank)
             continue;
-        unsigned long long *const to = m.ranks->mailboxes[r] + offset;
+        unsigned long long *const to = m.mailboxes[r] + offset;
 #pragma unroll
         for (int i = 0; i < kn_payload<T>::WORDS; ++i)
             kn_store_relaxed(to + i, (unsigned long long)m.launch << 32 | payload.word[i]);
     }
 }
 
-// What another rank sends, by this thread alone, which waits for it; zeros after a timeout.
-template <class T> __device__ __forceinline__ T kn_receive(const kn_exchange &m, unsigned index, unsigned rank)
+// The words of a value, as they are in the mailbox: all there, or not yet.
+template <class T> struct kn_mail { unsigned long long word[kn_payload<T>::WORDS]; };
+
+// What a rank has sent so far. Those of several values are in flight at once.
+template <class T> __device__ __forceinline__ kn_mail<T> kn_look(const kn_exchange &m, unsigned index, unsigned rank)
 {
     const unsigned long long *const at = m.inbox + (size_t)rank * m.words + index;
+    kn_mail<T> mail;
+#pragma unroll
+    for (int i = 0; i < kn_payload<T>::WORDS; ++i)
+        mail.word[i] = kn_load_relaxed(at + i);
+    return mail;
+}
+
+// What another rank sends, by this thread alone, which has looked, and waits for it; zeros after a timeout.
+template <class T>
+__device__ __forceinline__ T kn_receive(const kn_exchange &m, kn_mail<T> mail, unsigned index, unsigned rank)
+{
     unsigned long long start = 0;
     for (unsigned tries = 1;; ++tries) {
-        unsigned long long word[kn_payload<T>::WORDS];
         kn_payload<T> payload = {};
         unsigned other = 0;
 #pragma unroll
-        for (int i = 0; i < kn_payload<T>::WORDS; ++i)
-            word[i] = kn_load_relaxed(at + i);
-#pragma unroll
         for (int i = 0; i < kn_payload<T>::WORDS; ++i) {
-            other |= (unsigned)(word[i] >> 32) ^ m.launch;
-            payload.word[i] = (unsigned)word[i];
+            other |= (unsigned)(mail.word[i] >> 32) ^ m.launch;
+            payload.word[i] = (unsigned)mail.word[i];
         }
         if (other == 0)
             return payload.value;
         if (kn_timed_out(m, rank, tries, start))
             return kn_payload<T>{}.value;
+        mail = kn_look<T>(m, index, rank);
     }
+}
+template <class T> __device__ __forceinline__ T kn_receive(const kn_exchange &m, unsigned index, unsigned rank)
+{
+    return kn_receive<T>(m, kn_look<T>(m, index, rank), index, rank);
 }
 
 // The values of all ranks combined in their order, which gives all ranks the same bits; by this thread alone.
