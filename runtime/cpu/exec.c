@@ -271,9 +271,19 @@ static bool choose_squares(const kn_phase_plan *plan, const kn_phase *p)
            p->nest.axes[p->nest.naxes - 1].extent >= KN_TILE / 2 && is_transposed(plan, p);
 }
 
+/* Is a group a block, of a whole vector at least? */
+static bool can_be_short(const kn_phase_plan *plan, const kn_phase *p)
+{
+    return kn_c_can_be_short(p) && p->nest.members >= KN_FOLD_LANES &&
+           p->nest.members <= plan->row_lanes;
+}
+
 kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p)
 {
-    return choose_cols(p) ? KN_C_COLS : choose_squares(plan, p) ? KN_C_TILES : KN_C_ROWS;
+    return choose_cols(p)            ? KN_C_COLS
+           : choose_squares(plan, p) ? KN_C_TILES
+           : can_be_short(plan, p)   ? KN_C_SHORT
+                                     : KN_C_ROWS;
 }
 
 /* The interpreter's rows of which each is found by an index are tiles, for many rows of which indices are computed at a

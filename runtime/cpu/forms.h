@@ -170,24 +170,20 @@ static __attribute__((unused)) void VAR_start(int64_t n, void *acc)
         z[i] = 0;
 }
 
-/* Chan's merge (codegen/plan/form/moments.c has the source). */
 static __attribute__((unused)) void VAR_merge(int64_t n, void *acc, const void *from)
 {
     double *count = (double *)acc, *mean = count + 1, *m2 = mean + n;
     const double other = *(const double *)from;
     const double *shift = (const double *)from + 1, *sums = shift + n, *squares = sums + n;
-    const double sum = *count + other;
     if (other == 0)
         return;
-    const double part = other / sum, both = *count * part;
+    const kn_share share = kn_share_of(*count, other);
     EACH
     {
-        const double off = sums[i] / other, b2 = squares[i] - off * sums[i];
-        const double d = shift[i] + off - mean[i];
-        mean[i] += d * part;
-        m2[i] += (b2 < 0 ? 0 : b2) + d * d * both;
+        const double of[3] = {shift[i], sums[i], squares[i]};
+        kn_merge_moments(&mean[i], &m2[i], share, of);
     }
-    *count = sum;
+    *count += other;
 }
 
 static __attribute__((unused)) void VAR_mean(int64_t n, double *out, const void *acc)
@@ -223,8 +219,7 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
                 sum[j] += sum[j + half];                                                           \
                 squares[j] += squares[j + half];                                                   \
             }                                                                                      \
-        const double block[] = {count, shift, sum[0], squares[0]};                                 \
-        VAR_merge(1, acc, block);                                                                  \
+        kn_add_moments((double *)acc, count, shift, sum[0], squares[0]);                           \
     }                                                                                              \
     static void VAR_accumulate_##D(int64_t n, void *acc, const void *in)                           \
     {                                                                                              \

@@ -105,7 +105,7 @@ static ways ways_of(const kn_phase_plan *plan, const kn_phase *p)
 {
     if (p->how.walk != KN_WALK_FLAT && p->nest.ngroup > 0)
         return (ways){KN_C_ROWS, KN_C_COLS};
-    const kn_c_mode mode = kn_cpu_mode(plan, p);
+    const kn_c_mode mode = kn_cpu_mode(plan, p) == KN_C_TILES ? KN_C_TILES : KN_C_ROWS;
     return (ways){mode, mode};
 }
 

@@ -44,6 +44,12 @@ const char *kn_c_refusal(const kn_phase *p)
     return NULL;
 }
 
+bool kn_c_can_be_short(const kn_phase *p)
+{
+    return p->nest.ngroup > 0 && p->nest.naxes == p->nest.ngroup + 1 && p->nest.reds.len > 0 &&
+           !p->how.split;
+}
+
 static bool can_be_tiles(const kn_phase *p)
 {
     bool can = p->how.walk == KN_WALK_FLAT && p->nest.ngroup == 0 && p->nest.naxes >= 2 &&
@@ -57,9 +63,10 @@ static bool can_be_tiles(const kn_phase *p)
 
 static bool can_walk(const kn_phase *p, kn_c_mode mode)
 {
-    return mode == KN_C_ROWS   ? true
-           : mode == KN_C_COLS ? p->how.walk != KN_WALK_FLAT && p->nest.ngroup > 0
-                               : can_be_tiles(p);
+    return mode == KN_C_ROWS    ? true
+           : mode == KN_C_SHORT ? kn_c_can_be_short(p)
+           : mode == KN_C_COLS  ? p->how.walk != KN_WALK_FLAT && p->nest.ngroup > 0
+                                : can_be_tiles(p);
 }
 
 static void put_phase(kn_c_writer *w, kn_c_phase *info)

@@ -3,6 +3,8 @@
  * A phase becomes a function for each way of walking it:
  *
  *   rows    lanes are the members of a group, or all members of a phase without groups
+ *   short   the same where a block has room for all members of a group, which are KN_FOLD_LANES at least: groups follow
+ *           each other at little cost
  *   cols    lanes are neighbouring groups, and members come one after the other
  *   tiles   lanes are a row of a tile of the last two axes; phases without groups and reductions
  *
@@ -24,7 +26,7 @@ typedef struct kn_c_function {
     int nin;
 } kn_c_function;
 
-typedef enum kn_c_mode { KN_C_ROWS, KN_C_COLS, KN_C_TILES, KN_C_MODES } kn_c_mode;
+typedef enum kn_c_mode { KN_C_ROWS, KN_C_SHORT, KN_C_COLS, KN_C_TILES, KN_C_MODES } kn_c_mode;
 
 typedef struct kn_c_phase {
     const char *function; /* its name; NULL: there is none */
@@ -37,6 +39,8 @@ typedef struct kn_c_text {
     kn_c_phase *phases; /* per phase of the kernel */
 } kn_c_text;
 
+/* Can groups of a phase be short rows, if they are few members? Else it has none, or members along several axes. */
+bool kn_c_can_be_short(const kn_phase *p);
 /* Why no C is written for a phase; NULL: it is. */
 const char *kn_c_refusal(const kn_phase *p);
 /* The phases of a kernel that can be walked so, as one translation unit; in arena `a`. */

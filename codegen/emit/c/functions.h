@@ -104,7 +104,43 @@ static inline float kn_tanh_f32(float x)
     return __builtin_copysignf(a < 0.625f ? near : far, x);
 }
 
+/* ---- variances ---- */
+
 /* What deviations are taken from, given a member: what is infinite would leave none. */
 static inline double kn_shift(double member) { return member - member == 0 ? member : 0; }
+
+/* Members of a group that have been seen, and others: how many others, their share of all, and that of the product. */
+typedef struct kn_share {
+    double others, part, both;
+} kn_share;
+
+static inline kn_share kn_share_of(double seen, double others)
+{
+    const double part = others / (seen + others);
+    const kn_share s = {others, part, seen * part};
+    return s;
+}
+
+/* The mean of the members that have been seen, and the sum of their squared deviations from it, merged with those of others
+ * whose deviations from `shift` have these sums (Chan; codegen/plan/form/moments.c has the source). */
+static inline void kn_merge_moments(double *mean, double *m2, kn_share s, const double of[3])
+{
+    const double shift = of[0], sum = of[1], squares = of[2];
+    const double off = sum / s.others, rest = squares - off * sum;
+    const double d = shift + off - *mean;
+    *mean += d * s.part;
+    *m2 += (rest < 0 ? 0 : rest) + d * d * s.both;
+}
+
+/* The same of one group: its count, mean and sum are `acc`. */
+static inline void kn_add_moments(double acc[3], double others, double shift, double sum,
+                                  double squares)
+{
+    const double of[3] = {shift, sum, squares};
+    if (others == 0)
+        return;
+    kn_merge_moments(&acc[1], &acc[2], kn_share_of(acc[0], others), of);
+    acc[0] += others;
+}
 
 #endif

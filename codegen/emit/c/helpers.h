@@ -31,6 +31,13 @@ typedef double _Complex c128;
     for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
     __builtin_prefetch((const char *)(p) + KN_AHEAD + i)
 
+/* Are loads that a condition guards vectors, of elements of 4 and 8 bytes? */
+#if defined(__AVX2__) || defined(__ARM_FEATURE_SVE)
+#define KN_MASKS 1
+#else
+#define KN_MASKS 0
+#endif
+
 #define KN_SOME(n) ((n) + ((n) == 0)) /* what may be divided by: an axis may be empty */
 #define KN_MIN(a, b) ((a) < (b) ? (a) : (b))
 

@@ -337,7 +337,7 @@ static int index_sought(const kn_c_writing *g)
     for (int s = 0; s < p->nest.stores.len; s++)
         if (g->l.store_loop[s] >= 0)
             return -1;
-    if (!only || only->op != KN_OP_MIN || g->w->mode != KN_C_ROWS || !g->w->one_run)
+    if (!only || only->op != KN_OP_MIN || !kn_c_by_rows(g->w) || !g->w->one_run)
         return -1;
     const kn_value *v = kn_c_value_at(g, only->value);
     if (v->kind != KN_V_ELEM || v->op != KN_OP_WHERE)

@@ -153,7 +153,6 @@ bool kn_c_is_added(const kn_c_writer *w, const kn_red *red)
 
 const char *kn_c_acc(kn_c_writer *w, int r)
 {
-    bool one =
-        w->mode == KN_C_ROWS && kn_c_accumulator(w->ph, &w->ph->nest.reds.data[r]) != KN_NO_DTYPE;
+    bool one = kn_c_by_rows(w) && kn_c_accumulator(w->ph, &w->ph->nest.reds.data[r]) != KN_NO_DTYPE;
     return kn_c_printed(w, one ? "&s->acc%d" : "s->acc%d", r);
 }

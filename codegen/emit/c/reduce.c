@@ -88,6 +88,10 @@ void kn_c_put_into_acc(kn_c_writer *w, int r, const char *value)
 {
     const char *const at = w->mode == KN_C_COLS ? "" : "[j]", *const type =
                                                                   kn_c_type(type_of(w, r));
+    if (w->masked && !is_variance(w, r)) { /* lanes that are none change nothing */
+        kn_c_line(w, "const %s some%d = in ? (%s)%s : %s;", type, r, type, value, identity(w, r));
+        value = kn_c_printed(w, "some%d", r);
+    }
     if (is_extreme(w, r)) {
         put_nearer(w, r, at, value, kn_c_printed(w, "%s != %s ? -1 : 0", value, value),
                    kn_c_printed(w, "kn_bits_of_%s(%s)", type, value));
@@ -98,7 +102,10 @@ void kn_c_put_into_acc(kn_c_writer *w, int r, const char *value)
                     kn_c_printed(w, "(%s)%s", type, value));
         return;
     }
-    kn_c_line(w, "const f64 off%d = (f64)%s - shift%d;", r, value, r);
+    kn_c_line(w,
+              w->masked ? "const f64 off%d = in ? (f64)%s - shift%d : 0.0;"
+                        : "const f64 off%d = (f64)%s - shift%d;",
+              r, value, r);
     kn_c_line(w, "lane%d%s += off%d;", r, at, r);
     kn_c_line(w, "squares%d%s += off%d * off%d;", r, at, r, r);
 }
@@ -139,9 +146,8 @@ void kn_c_join_acc(kn_c_writer *w, int r)
         kn_c_line(w, "sums%d[l] = lane%d;", r, r);
         kn_c_line(w, "sumsquares%d[l] = squares%d;", r, r);
     } else if (is_variance(w, r)) {
-        kn_c_line(w, "const f64 block%d[] = {(f64)n, shift%d, lane%d[0], squares%d[0]};", r, r, r,
+        kn_c_line(w, "kn_add_moments(s->acc%d, (f64)n, shift%d, lane%d[0], squares%d[0]);", r, r, r,
                   r);
-        kn_c_line(w, "c->fold[%d]->merge(1, s->acc%d, block%d);", r, r, r);
     } else if (cols) {
         kn_c_line(w, "%s = lane%d;", acc, r);
     } else {

@@ -10,10 +10,16 @@ enum { KN_MEMBERS = 8 };
 static void want(kn_c_writing *g, int v)
 {
     kn_c_writer *w = g->w;
+    const char *type = kn_c_type(kn_c_value_at(g, v)->dtype), *name = kn_c_value(w, v);
     if (g->l.way[v] != KN_C_READ || g->loaded[v])
         return;
-    kn_c_line(w, "const %s %s = %s;", kn_c_type(kn_c_value_at(g, v)->dtype), kn_c_value(w, v),
-              kn_c_element(g, v));
+    if (w->masked) {
+        kn_c_line(w, "%s %s = 0;", type, name);
+        kn_c_line(w, "if (in)");
+        kn_c_line(w, "    %s = %s;", name, kn_c_element(g, v));
+    } else {
+        kn_c_line(w, "const %s %s = %s;", type, name, kn_c_element(g, v));
+    }
     g->loaded[v] = true;
 }
 
@@ -161,12 +167,11 @@ static void put_fetches(kn_c_writing *g, int loop)
             kn_c_line(w, "KN_FETCH(p%d + from);", v);
 }
 
-/* A loop that adds up its lanes: KN_FOLD_LANES accumulators each, as the interpreter's folds have. */
-static void put_adding_loop(kn_c_writing *g, int loop)
+/* What the accumulators of a loop begin with. */
+static void put_accs(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
-    const int reds = w->ph->nest.reds.len;
-    for (int r = 0; r < reds; r++) {
+    for (int r = 0; r < w->ph->nest.reds.len; r++) {
         if (shifts(g, r, loop)) {
             kn_c_line(w, "f64 shift%d;", r);
             kn_c_line(w, "{");
@@ -178,17 +183,119 @@ static void put_adding_loop(kn_c_writing *g, int loop)
         if (adds_here(g, r, loop))
             kn_c_declare_acc(w, r);
     }
+}
+
+static void join_accs(kn_c_writing *g, int loop)
+{
+    for (int r = 0; r < g->w->ph->nest.reds.len; r++)
+        if (adds_here(g, r, loop))
+            kn_c_join_acc(g->w, r);
+}
+
+static void put_rest(kn_c_writing *g, int loop)
+{
+    kn_c_open(g->w, "if (from < n)");
+    put_lanes_from(g, loop, "n - from");
+    kn_c_close(g->w);
+}
+
+/* A loop that adds up its lanes: KN_FOLD_LANES accumulators each, as the interpreter's folds have. */
+static void put_adding_loop(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    kn_c_line(w, "{");
+    w->indent++;
+    put_accs(g, loop);
     kn_c_line(w, "i64 from = 0;");
     kn_c_open(w, "for (; from + KN_FOLD_LANES <= n; from += KN_FOLD_LANES)");
     put_fetches(g, loop);
     put_lanes_from(g, loop, "KN_FOLD_LANES");
     kn_c_close(w);
-    kn_c_open(w, "if (from < n)");
-    put_lanes_from(g, loop, "n - from");
+    put_rest(g, loop);
+    join_accs(g, loop);
     kn_c_close(w);
-    for (int r = 0; r < reds; r++)
-        if (adds_here(g, r, loop))
-            kn_c_join_acc(w, r);
+}
+
+/* ---- short rows ---- */
+
+/* Lanes by whole vectors, of which there is one at least. What takes them has no path around it, and no index chooses an
+ * accumulator: so compilers keep those in registers, from the first lane to the result. */
+static void put_vectors(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    kn_c_line(w, "i64 from = 0;");
+    kn_c_open(w, "do");
+    if (adds(g, loop))
+        put_fetches(g, loop);
+    put_lanes_from(g, loop, "KN_FOLD_LANES");
+    w->indent--;
+    kn_c_line(w, "} while ((from += KN_FOLD_LANES) + KN_FOLD_LANES <= n);");
+}
+
+/* Can the lanes that are left be a vector of which some lanes are none? Blocks' arrays have room for those, outputs do not. */
+static bool can_mask(const kn_c_writing *g)
+{
+    const kn_phase *p = g->w->ph;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (g->l.store_loop[s] >= 0)
+            return false;
+    for (int v = 0; v < p->nest.values.len; v++) {
+        const kn_dtype t = kn_c_value_at(g, v)->dtype;
+        if (g->l.way[v] == KN_C_READ && (kn_bytes(t) < 4 || kn_is_complex(t) ||
+                                         kn_c_access(p, v)->kind[g->w->axis] != KN_STRIDE_ONE))
+            return false;
+    }
+    return true;
+}
+
+/* Less than a vector of lanes. */
+static void put_masked_rest(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    const bool can = can_mask(g);
+    if (can) {
+        kn_put(w->t, "#if KN_MASKS\n");
+        kn_c_line(w, "const int left = (int)(n - from);");
+        kn_c_line(w, "KN_LANES KN_FEW");
+        kn_c_open(w, "for (int j = 0; j < KN_FOLD_LANES; j++)");
+        kn_c_line(w, "const i64 l = from + j;");
+        kn_c_line(w, "const truth in = j < left;");
+        w->masked = true;
+        put_lane(g, loop);
+        w->masked = false;
+        kn_c_close(w);
+        kn_put(w->t, "#else\n");
+    }
+    put_rest(g, loop);
+    kn_put(w->t, can ? "#endif\n" : "");
+}
+
+static void put_short_adding_loop(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    for (int whole = 1; whole >= 0; whole--) {
+        kn_c_open(w, whole ? "if (n %% KN_FOLD_LANES == 0)" : "else");
+        put_accs(g, loop);
+        put_vectors(g, loop);
+        if (!whole)
+            put_masked_rest(g, loop);
+        join_accs(g, loop);
+        kn_c_close(w);
+    }
+}
+
+/* The last vector of lanes may take some that others had: it does the same to them. */
+static void put_short_loop(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    kn_c_line(w, "{");
+    w->indent++;
+    put_vectors(g, loop);
+    kn_c_open(w, "if (from < n)");
+    kn_c_line(w, "from = n - KN_FOLD_LANES;");
+    put_lanes_from(g, loop, "KN_FOLD_LANES");
+    kn_c_close(w);
+    kn_c_close(w);
 }
 
 /* ---- columns ---- */
@@ -317,11 +424,12 @@ void kn_c_put_loop(kn_c_writing *g, int loop)
         put_copies(g, loop);
     } else if (w->mode == KN_C_COLS) {
         put_loop_of_columns(g, loop);
+    } else if (adds(g, loop) && w->mode == KN_C_SHORT) {
+        put_short_adding_loop(g, loop);
     } else if (adds(g, loop)) {
-        kn_c_line(w, "{");
-        w->indent++;
         put_adding_loop(g, loop);
-        kn_c_close(w);
+    } else if (w->mode == KN_C_SHORT && !g->l.group && !w->ordered) {
+        put_short_loop(g, loop);
     } else {
         kn_c_line(w, "KN_LANES");
         kn_c_open(w, "for (i64 l = 0; l < n; l++)");

@@ -53,7 +53,7 @@ const char *kn_c_value(kn_c_writer *w, int value)
 
 const char *kn_c_mode_text(kn_c_mode mode)
 {
-    static const char *const text[KN_C_MODES] = {"rows", "cols", "tiles"};
+    static const char *const text[KN_C_MODES] = {"rows", "short", "cols", "tiles"};
     return text[mode];
 }
 

@@ -92,6 +92,9 @@ static void put_state(kn_c_writer *w)
         const kn_red *red = &p->nest.reds.data[r];
         if (w->mode == KN_C_COLS)
             kn_c_line(w, "%s *r%d; char *acc%d, *total%d;", kn_c_type(red->dtype), r, r, r);
+        else if (red->op == KN_OP_VAR)
+            kn_c_line(w, "%s r%d; f64 acc%d[3]; /* count, mean, sum of squared deviations */",
+                      kn_c_type(red->dtype), r, r);
         else if (kn_c_accumulator(p, red) != KN_NO_DTYPE)
             kn_c_line(w, "%s r%d; %s acc%d;", kn_c_type(red->dtype), r,
                       kn_c_type(kn_c_accumulator(p, red)), r);
@@ -210,7 +213,11 @@ static void put_starts(kn_c_writer *w, int stage, const char *n)
         kn_dtype t = kn_c_accumulator(p, &p->nest.reds.data[r]);
         if (!accumulates(p, r, stage))
             continue;
-        if (w->mode == KN_C_ROWS && t != KN_NO_DTYPE) {
+        if (kn_c_by_rows(w) && p->nest.reds.data[r].op == KN_OP_VAR) {
+            kn_c_line(w, "s->acc%d[0] = s->acc%d[1] = s->acc%d[2] = 0;", r, r, r);
+            continue;
+        }
+        if (kn_c_by_rows(w) && t != KN_NO_DTYPE) {
             kn_c_line(w, "s->acc%d = %s;", r,
                       kn_c_literal(w, kn_identity(p->nest.reds.data[r].op, t)));
             continue;
@@ -243,14 +250,18 @@ static void put_finish(kn_c_writer *w, int stage, const char *n)
 {
     static const char *const how[] = {
         [KN_PART_RESULT] = "finish", [KN_PART_MEAN] = "mean", [KN_PART_COUNT] = "count"};
+    static const int moment[] = {[KN_PART_RESULT] = 2, [KN_PART_MEAN] = 1, [KN_PART_COUNT] = 0};
     const kn_phase *p = w->ph;
     for (int r = 0; r < p->nest.reds.len; r++) {
         const kn_red *red = &p->nest.reds.data[r];
         if (red->stage != stage)
             continue;
-        if (w->mode == KN_C_ROWS && kn_c_accumulator(p, red) != KN_NO_DTYPE)
+        if (kn_c_by_rows(w) && red->op == KN_OP_VAR)
+            kn_c_line(w, "s->r%d = (%s)s->acc%d[%d];", r, kn_c_type(red->dtype), kn_red_owner(p, r),
+                      moment[red->part]);
+        else if (kn_c_by_rows(w) && kn_c_accumulator(p, red) != KN_NO_DTYPE)
             kn_c_line(w, "s->r%d = (%s)s->acc%d;", r, kn_c_type(red->dtype), kn_red_owner(p, r));
-        else if (w->mode == KN_C_ROWS)
+        else if (kn_c_by_rows(w))
             kn_c_line(w, "c->fold[%d]->%s(%s, &s->r%d, s->acc%d);", r, how[red->part], n, r,
                       kn_red_owner(p, r));
         else if (has_total(red))
@@ -320,6 +331,26 @@ static void put_rows(kn_c_writer *w)
     kn_c_line(w, "s->part = 0;");
     put_next(w, 0, w->ph->nest.ngroup);
     kn_c_close(w);
+    kn_c_close(w);
+}
+
+/* Each in one block, whose length is the same for all. */
+static void put_short_rows(kn_c_writer *w)
+{
+    const int sweeps = w->ph->nest.nsweeps;
+    put_seek(w, 0, w->ph->nest.ngroup, "unit");
+    kn_c_line(w, "s->part = s->row = 0;");
+    kn_c_line(w, "const i64 n = c->members;");
+    kn_c_open(w, "for (; unit < end; unit++)");
+    for (int t = 0; t <= sweeps; t++) {
+        put_group_stage(w, t);
+        if (t == sweeps)
+            continue;
+        put_starts(w, t, "1");
+        put_block(w, "sweep", t, "0", "n");
+        put_finish(w, t, "1");
+    }
+    put_next(w, 0, w->ph->nest.ngroup);
     kn_c_close(w);
 }
 
@@ -460,6 +491,7 @@ void kn_c_put_walk(kn_c_writer *w)
     put_start_state(w);
     switch (w->mode) {
     case KN_C_ROWS: put_rows(w); break;
+    case KN_C_SHORT: put_short_rows(w); break;
     case KN_C_COLS: put_cols(w); break;
     default: put_tiles(w); break;
     }

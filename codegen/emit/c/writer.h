@@ -42,8 +42,15 @@ typedef struct kn_c_writer {
     bool *folds;       /* per stage: blocks of several runs are reduced by a function */
     bool *several;     /* per stage, cols: the function of a sweep takes several members, */
     bool members;      /* and this one does */
+    bool masked;       /* a loop takes lanes that are none, of which `in` is false */
     bool whole;        /* rows of several runs: the function's blocks are one run each */
 } kn_c_writer;
+
+/* Are lanes the members of one group? */
+static inline bool kn_c_by_rows(const kn_c_writer *w)
+{
+    return w->mode == KN_C_ROWS || w->mode == KN_C_SHORT;
+}
 
 /* ---- numbers.c ---- */
 
