@@ -32,6 +32,23 @@ bool kn_c_turns(const kn_c_writer *w, int stage)
     return any;
 }
 
+/* Several columns at a time: what they give a row is one store. */
+static void put_columns(kn_c_writer *w, int v)
+{
+    enum { COLUMNS = 8 };
+    kn_c_line(w, "i64 l%d = 0;", v);
+    kn_c_line(w, "for (; l%d + %d <= columns; l%d += %d)", v, COLUMNS, v, COLUMNS);
+    kn_c_line(w, "    for (i64 r = 0; r < rows; r++)");
+    kn_c_line(w, "        KN_UNROLL");
+    kn_c_line(w, "        for (int k = 0; k < %d; k++)", COLUMNS);
+    kn_c_line(w, "            a%d[r * tile + l%d + k] = p%d[(l%d + k) * across%d + r * down%d];", v,
+              v, v, v, v, v);
+    kn_c_line(w, "for (; l%d < columns; l%d++)", v, v);
+    kn_c_line(w, "    for (i64 r = 0; r < rows; r++)");
+    kn_c_line(w, "        a%d[r * tile + l%d] = p%d[l%d * across%d + r * down%d];", v, v, v, v, v,
+              v);
+}
+
 void kn_c_put_turn(kn_c_writer *w, int stage)
 {
     const char *name = kn_c_state(w);
@@ -54,9 +71,7 @@ void kn_c_put_turn(kn_c_writer *w, int stage)
                   acc->buf, kn_c_origin(w, acc, at, false), w->k->bufs.data[acc->buf].name);
         kn_c_line(w, "%s *const a%d = (%s *)(s->block + %d * c->slot);", type, v, type,
                   w->turned[v]);
-        kn_c_line(w, "for (i64 l = 0; l < columns; l++)");
-        kn_c_line(w, "    for (i64 r = 0; r < rows; r++)");
-        kn_c_line(w, "        a%d[r * tile + l] = p%d[l * across%d + r * down%d];", v, v, v, v);
+        put_columns(w, v);
     }
     kn_c_close(w);
     kn_put(w->t, "\n");
