@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "runtime/cpu/frame.h"
+#include "runtime/cpu/narrow.h"
 #include "runtime/device/params.h"
 
 enum {
@@ -107,17 +108,40 @@ static void work_row(kn_frame *f, int64_t group, int64_t from, int64_t to)
     }
 }
 
-/* One stage's members [from, to) of n neighbouring groups. */
-static void work_members(kn_frame *f, const kn_stage *stage, int64_t n, int64_t from, int64_t to)
+/* One stage's members [from, to) of n neighbouring groups, of which `first` is the first of the unit. */
+static void work_members(kn_frame *f, const kn_stage *stage, int64_t n, int64_t first, int64_t from,
+                         int64_t to)
 {
     kn_frame_seek(f, &stage->accesses, from);
     for (int64_t i = from; i < to; i++) {
-        f->done = (i - from) * n;
+        f->done = (i - first) * n;
         kn_frame_steps(f, &stage->sweep, n, true);
         kn_frame_next(f, &stage->accesses);
         if ((i - from) % KN_FOLD_MEMBERS == KN_FOLD_MEMBERS - 1)
             fold_block(f, stage, n);
     }
+}
+
+/* Narrow columns: all members that are whole blocks side by side, of all n groups; returns the first that is left. */
+static int64_t work_beside(kn_frame *f, const kn_stage *stage, int64_t n)
+{
+    const kn_job *const job = f->job;
+    const int64_t beside = job->beside, lanes = n * beside, to = job->side->phase->nest.members;
+    kn_frame_spread(f, &stage->group, n, beside);
+    start_folds(f, stage, lanes);
+    f->job = job->side;
+    seek_lanes(f, &stage->accesses, 0, lanes);
+    work_members(f, stage, lanes, 0, 0, to);
+    fold_block(f, stage, lanes);
+    f->job = job;
+    for (int i = 0; i < stage->reds.len; i++) {
+        const kn_fold *fold = job->plan->folds[stage->reds.data[i]];
+        const kn_accumulator *red = &f->red[stage->reds.data[i]];
+        for (int64_t k = lanes / 2; k >= n; k /= 2)
+            fold->halve(k, fold->blocked ? red->total : red->acc);
+    }
+    seek_lanes(f, &stage->accesses, 0, n);
+    return to * beside;
 }
 
 /* The same of a scatter sum. Blocks end where they would if all were taken, so that sums are the same to the
@@ -144,11 +168,15 @@ static void work_tile(kn_frame *f, int64_t group, int64_t n, int64_t from, int64
         const kn_stage *stage = &plan->stages[t];
         kn_frame_seek(f, NULL, 0);
         kn_frame_steps(f, &stage->group, n, f->part == 0);
-        start_folds(f, stage, n);
-        if (stage->sweep.len && from < to && f->job->scatter_sum)
+        int64_t rest = from;
+        if (f->job->side && stage->sweep.len)
+            rest = work_beside(f, stage, n);
+        else
+            start_folds(f, stage, n);
+        if (stage->sweep.len && rest < to && f->job->scatter_sum)
             work_scatter_sum(f, stage, group, n);
-        else if (stage->sweep.len && from < to)
-            work_members(f, stage, n, from, to);
+        else if (stage->sweep.len && rest < to)
+            work_members(f, stage, n, from, rest, to);
         finish_folds(f, stage, n);
     }
 }
@@ -382,7 +410,7 @@ static kn_status interpret(const kn_cpu_plan *plan, kn_job *job, kn_pool *pool)
 {
     const kn_phase *p = job->phase;
     size_t frame = (plan->frame_bytes + 63) & ~(size_t)63;
-    const size_t lane_bytes = ((size_t)plan->accesses * sizeof(kn_lanes) + 63) & ~(size_t)63;
+    const size_t lane_bytes = (2 * (size_t)plan->accesses * sizeof(kn_lanes) + 63) & ~(size_t)63;
     const bool scatters = job->cols && p->how.scatter_sum;
     char *scratch =
         kn_pool_borrow(pool, frame + lane_bytes + (scatters ? kn_cpu_scatter_sum_bytes(p) : 0));
@@ -403,6 +431,12 @@ static kn_status interpret(const kn_cpu_plan *plan, kn_job *job, kn_pool *pool)
     job->lanes = lanes;
     bind(job, lanes);
     bool several = cut(job, kn_pool_threads(pool), false);
+    kn_cpu_side side;
+    job->beside = kn_cpu_beside(job);
+    if (job->beside > 1) {
+        kn_cpu_side_make(&side, job, job->beside, lanes + plan->accesses);
+        job->side = &side.job;
+    }
     kn_status status = share(job, several, pool, plan->frame_bytes, scratch, work, job);
     kn_pool_return(pool, scratch);
     return status;
@@ -413,7 +447,7 @@ static kn_status interpret(const kn_cpu_plan *plan, kn_job *job, kn_pool *pool)
 typedef struct native_job {
     const kn_job *job;
     kn_c_work *work;
-    kn_c_call call;
+    kn_c_call call, side; /* side: what call.side points to */
 } native_job;
 
 static void work_native(void *ctx, int64_t task, void *scratch)
@@ -427,7 +461,7 @@ static void work_native(void *ctx, int64_t task, void *scratch)
 typedef struct native_numbers {
     kn_param_cell *cells;
     const void **scalars;
-    int64_t *extents, *numbers;
+    int64_t *extents, *numbers, *side;
 } native_numbers;
 
 static size_t place_numbers(const kn_job *job, char *at, native_numbers *out)
@@ -436,10 +470,12 @@ static size_t place_numbers(const kn_job *job, char *at, native_numbers *out)
     size_t cells = (size_t)k->scalars.len * sizeof *out->cells;
     size_t scalars = (size_t)k->scalars.len * sizeof *out->scalars;
     size_t extents = (size_t)k->extents.len * sizeof *out->extents;
+    size_t numbers = (size_t)kn_c_numbers(job->phase, NULL) * sizeof(int64_t);
     *out = (native_numbers){(kn_param_cell *)at, (const void **)(at + cells),
                             (int64_t *)(at + cells + scalars),
-                            (int64_t *)(at + cells + scalars + extents)};
-    return cells + scalars + extents + (size_t)kn_c_numbers(job->phase, NULL) * sizeof(int64_t);
+                            (int64_t *)(at + cells + scalars + extents),
+                            (int64_t *)(at + cells + scalars + extents + numbers)};
+    return cells + scalars + extents + 2 * numbers;
 }
 
 static void fill_numbers(const kn_job *job, const native_numbers *to)
@@ -452,6 +488,19 @@ static void fill_numbers(const kn_job *job, const native_numbers *to)
     for (int i = 0; i < k->extents.len; i++)
         to->extents[i] = k->extents.data[i].value;
     kn_c_numbers(job->phase, to->numbers);
+}
+
+/* Makes the call of members side by side, whose numbers are put into `numbers`. */
+static void lay_beside(native_job *n, int64_t *numbers)
+{
+    const kn_phase *p = n->job->phase;
+    kn_c_numbers(p, numbers);
+    kn_cpu_side_numbers(p, n->call.beside, numbers);
+    n->side = n->call;
+    n->side.num = numbers;
+    n->side.groups *= n->call.beside;
+    n->side.members /= n->call.beside;
+    n->call.side = &n->side;
 }
 
 static kn_status run_native(kn_job *job, const kn_native_phase *code, kn_pool *pool)
@@ -484,6 +533,9 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, kn_pool *p
                              .slot = (int64_t)slot,
                              .row = (int64_t)row,
                              .bad = job->bad}};
+    n.call.beside = kn_cpu_beside(job);
+    if (n.call.beside > 1)
+        lay_beside(&n, numbers.side);
     kn_status status = share(job, several, pool, mine, scratch, work_native, &n);
     kn_pool_return(pool, scratch);
     return status;

@@ -115,6 +115,12 @@ enum { LANES = KN_FOLD_LANES };
         kn_c_##AD *z = (kn_c_##AD *)acc;                                                           \
         EACH z[i] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, z[i], (kn_c_##AD)a[i]);                 \
     }                                                                                              \
+    static void OP##_halve_##D(int64_t n, void *acc)                                               \
+    {                                                                                              \
+        kn_c_##AD *z = (kn_c_##AD *)acc;                                                           \
+        const kn_c_##AD *a = z + n;                                                                \
+        EACH z[i] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, z[i], a[i]);                            \
+    }                                                                                              \
     static void OP##_finish_##D(int64_t n, void *out, const void *acc)                             \
     {                                                                                              \
         const kn_c_##AD *a = (const kn_c_##AD *)acc;                                               \
@@ -186,6 +192,19 @@ static __attribute__((unused)) void VAR_merge(int64_t n, void *acc, const void *
     *count += other;
 }
 
+/* The totals of 2 n groups, all of as many members. */
+static __attribute__((unused)) void VAR_halve(int64_t n, void *acc)
+{
+    double *count = (double *)acc, *mean = count + 1, *m2 = mean + n;
+    const double *others = mean + 2 * n, both = *count / 2;
+    for (int64_t i = 0; i < n; i++) {
+        const double d = mean[n + i] - mean[i], sum = others[i] + others[n + i];
+        mean[i] += d / 2;
+        m2[i] = sum + d * d * both;
+    }
+    *count += *count;
+}
+
 static __attribute__((unused)) void VAR_mean(int64_t n, double *out, const void *acc)
 {
     memcpy(out, (const double *)acc + 1, (size_t)n * sizeof *out);
@@ -242,12 +261,12 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
 #define FOLD_OF(OP, D, AD, BLOCKED, REDUCE)                                                        \
     {                                                                                              \
         (int)sizeof(kn_c_##AD), BLOCKED, OP##_start_##D, REDUCE, OP##_accumulate_##D,              \
-            OP##_accumulate_##D, OP##_finish_##D, 0, 0                                             \
+            OP##_accumulate_##D, OP##_halve_##D, OP##_finish_##D, 0, 0                             \
     }
 #define FOLD_OF_MOMENTS(D)                                                                         \
     {                                                                                              \
         4 * (int)sizeof(double), 1, VAR_start, VAR_reduce_##D, VAR_accumulate_##D, VAR_merge,      \
-            VAR_finish_##D, VAR_mean, VAR_count                                                    \
+            VAR_halve, VAR_finish_##D, VAR_mean, VAR_count                                         \
     }
 
 #endif

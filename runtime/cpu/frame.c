@@ -343,6 +343,23 @@ static void fold(kn_frame *f, const kn_step *s, int64_t n)
     (f->job->cols ? fold->accumulate : fold->reduce)(n, f->red[s->red].acc, in);
 }
 
+void kn_frame_spread(kn_frame *f, const kn_steps *steps, int64_t groups, int64_t times)
+{
+    for (int i = 0; i < steps->len; i++) {
+        const kn_step *s = &steps->data[i];
+        kn_operand *v = s->value >= 0 ? &f->value[s->value] : NULL;
+        const size_t bytes = (size_t)groups * (size_t)s->bytes;
+        if (s->kind == KN_STEP_STORE || v->same)
+            continue;
+        char *to = s->kind == KN_STEP_RESULT ? f->red[s->red].result : memory_of(f, s);
+        if (v->data != to) /* it may be where it was read from */
+            memcpy(to, v->data, bytes);
+        for (int64_t k = 1; k < times; k *= 2)
+            memcpy(to + (size_t)k * bytes, to, (size_t)k * bytes);
+        v->data = to;
+    }
+}
+
 static bool outer_is_first(const kn_frame *f, uint32_t axes)
 {
     for (int k = 0; axes; k++, axes >>= 1)

@@ -21,6 +21,9 @@ typedef struct kn_job {
     kn_c_cut cut;
     const kn_cpu_scatter_sum *scatter_sum; /* NULL: each group takes all members */
     kn_bad_index *bad;
+    /* narrow columns (runtime/cpu/narrow.h): the job of members side by side, so many; NULL: none are */
+    const struct kn_job *side;
+    int64_t beside;
 } kn_job;
 
 typedef struct kn_accumulator {
@@ -37,7 +40,7 @@ typedef struct kn_frame {
     char *own;        /* scratch of user-defined reductions */
     size_t own_lanes; /* lanes that it has room for */
     size_t slot_bytes, own_bytes;
-    int64_t done;               /* members of the row, or tile, that this sweep has finished */
+    int64_t done;               /* lanes of the row, or tile, that this sweep has finished */
     int64_t outer[KN_MAX_RANK]; /* index along the outer axes */
     int64_t part;
     int64_t rows, columns; /* of the tile; 0 where lanes are no tile */
@@ -49,6 +52,9 @@ void kn_frame_init(kn_frame *f, const kn_job *job, void *scratch);
 /* Starts the user-defined reduction whose first value is r, over n groups; and writes the results of r alone. */
 void kn_frame_start_own(kn_frame *f, int r, int64_t n);
 void kn_frame_finish_own(kn_frame *f, int r, int64_t n);
+
+/* Repeats what group values have, and results that the steps take, for groups side by side. */
+void kn_frame_spread(kn_frame *f, const kn_steps *steps, int64_t groups, int64_t times);
 
 /* Runs steps over so many lanes, over a lane a row those that are by_row; `stores`: including stores of group values. */
 void kn_frame_steps(kn_frame *f, const kn_steps *steps, int64_t lanes, bool stores);

@@ -50,6 +50,18 @@ bool kn_c_can_be_short(const kn_phase *p)
            !p->how.split;
 }
 
+bool kn_c_can_be_narrow(const kn_phase *p)
+{
+    bool can = p->nest.ngroup == 1 && p->nest.naxes == 2 && p->nest.reds.len > 0 && !p->how.split &&
+               !p->how.scatter_sum;
+    for (int v = 0; v < p->nest.values.len; v++)
+        can = can && (p->nest.values.data[v].kind != KN_V_GATHER ||
+                      p->nest.values.data[v].level == KN_GROUP);
+    for (int s = 0; s < p->nest.stores.len; s++)
+        can = can && !p->nest.stores.data[s].once;
+    return can;
+}
+
 static bool can_be_tiles(const kn_phase *p)
 {
     bool can = p->how.walk == KN_WALK_FLAT && p->nest.ngroup == 0 && p->nest.naxes >= 2 &&

@@ -39,6 +39,9 @@ typedef struct kn_c_text {
     kn_c_phase *phases; /* per phase of the kernel */
 } kn_c_text;
 
+/* Can members lie side by side in a block of columns, if those are narrow: is all that sweeps read and write found by one
+ * group and one member? */
+bool kn_c_can_be_narrow(const kn_phase *p);
 /* Can groups of a phase be short rows, if they are few members? Else it has none, or members along several axes. */
 bool kn_c_can_be_short(const kn_phase *p);
 /* Why no C is written for a phase; NULL: it is. */
@@ -57,6 +60,8 @@ kn_c_text kn_c_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode);
 
 /* Writes them to `out` unless it is NULL; returns how many there are. */
 int kn_c_numbers(const kn_phase *p, int64_t *out);
+/* Which of them is the stride along the last axis of value or store `i`. */
+int kn_c_member_stride(const kn_phase *p, bool store, int i);
 /* Their formulas, of a phase that has them; NULL for what has none. */
 void kn_c_formulas(const kn_phase *p, kn_dim *out);
 

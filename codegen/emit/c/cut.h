@@ -39,8 +39,18 @@ enum {
     KN_TASKS_A_THREAD = 8,
     KN_FEW_MEMBERS = 32,
     KN_FEW_GROUPS = 4,
-    KN_TILE = 32 /* the side of a square: two cache lines of 4-byte elements */
+    KN_SIDE = 64, /* the most lanes that members side by side become */
+    KN_TILE = 32  /* the side of a square: two cache lines of 4-byte elements */
 };
+
+/* Narrow columns: how many members side by side, a power of 2, are lanes enough; 1: columns are wide. */
+static inline __INT64_TYPE__ kn_beside(__INT64_TYPE__ groups)
+{
+    __INT64_TYPE__ beside = 1;
+    while (groups > 0 && 2 * beside * groups <= KN_SIDE)
+        beside *= 2;
+    return beside;
+}
 
 /* Are groups the lanes, of a phase that has both? So if a group is too small for blocks of its own, or if its members have
  * the larger stride in memory. */

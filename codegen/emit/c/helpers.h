@@ -31,6 +31,33 @@ typedef double _Complex c128;
     for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
     __builtin_prefetch((const char *)(p) + KN_AHEAD + i)
 
+/* Moves n elements that lie side by side. Few are moved by vectors, for a call takes as long; the last one may take some
+ * again. Short rows are written so often that the memory behind them is fetched, too. */
+#define KN_COPY(to, from, n)                                                                       \
+    do {                                                                                           \
+        enum { WIDE = sizeof *(to) < 32 ? 32 / sizeof *(to) : 1 };                                 \
+        if ((n) >= WIDE && (n) <= 8 * WIDE) {                                                      \
+            i64 at = 0;                                                                            \
+            for (i64 i = 0; i < (n); i += 2 * WIDE)                                                \
+                __builtin_prefetch((to) + i + 32 * WIDE, 1);                                       \
+            do {                                                                                   \
+                KN_LANES KN_FEW for (int j = 0; j < WIDE; j++)(to)[at + j] = (from)[at + j];       \
+            } while ((at += WIDE) + WIDE <= (n));                                                  \
+            if (at == (n))                                                                         \
+                break;                                                                             \
+            at = (n)-WIDE;                                                                         \
+            KN_LANES KN_FEW for (int j = 0; j < WIDE; j++)(to)[at + j] = (from)[at + j];           \
+        } else {                                                                                   \
+            __builtin_memcpy(to, from, (u64)(n) * sizeof *(to));                                   \
+        }                                                                                          \
+    } while (0)
+
+/* Of columns: n lanes of so many members. */
+#define KN_FETCH_MEMBERS(p, step, count, n)                                                        \
+    for (i64 k = 0; k < (count); k++)                                                              \
+        for (i64 i = 0; i < (n) * (i64)sizeof *(p); i += 64)                                       \
+    __builtin_prefetch((const char *)((p) + k * (step)) + i)
+
 /* Are loads that a condition guards vectors, of elements of 4 and 8 bytes? */
 #if defined(__AVX2__) || defined(__ARM_FEATURE_SVE)
 #define KN_MASKS 1
@@ -67,6 +94,13 @@ static inline i64 kn_block_end(const kn_c_call *c, kn_blocks *b, i64 i, i64 end)
     b->step = b->run == 0 || b->step == n ? c->run_step : b->step - n;
     b->run = b->run == 0 ? c->run : b->run;
     return i + n;
+}
+
+/* Repeats what an array begins with. */
+static inline void kn_spread(void *a, i64 bytes, i64 times)
+{
+    for (i64 k = 1; k < times; k *= 2)
+        __builtin_memcpy((char *)a + k * bytes, a, (u64)(k * bytes));
 }
 
 /* An index that a GATHER is given: itself, or 0 after a report where it is out of bounds. */

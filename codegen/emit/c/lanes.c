@@ -17,8 +17,8 @@ bool kn_c_is_group(const kn_value *v)
 
 static const kn_value *value_at(const kn_c_writer *w, int v) { return &w->ph->nest.values.data[v]; }
 
-/* The stage whose statements make a group value: loads come first, before anything is stored. */
-static int group_stage(const kn_value *v)
+/* Loads come first, before anything is stored. */
+int kn_c_group_stage(const kn_value *v)
 {
     return kn_has_access(v) && v->kind != KN_V_GATHER ? 0 : v->stage;
 }
@@ -32,7 +32,7 @@ static void find_made(kn_c_writer *w, const kn_c_lanes *l, bool *made)
         const kn_value *v = value_at(w, i);
         if (l->group)
             made[i] = w->needed[i] && kn_c_is_group(v) && v->kind != KN_V_RESULT &&
-                      group_stage(v) == l->stage;
+                      kn_c_group_stage(v) == l->stage;
         else
             made[i] =
                 made[i] && !kn_c_is_group(v) && !kn_c_is_fixed(v) && !kn_c_is_kept(w, i, l->stage);

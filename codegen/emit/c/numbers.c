@@ -22,6 +22,11 @@ int kn_c_number_of(const kn_phase *p, bool store, int i)
     return p->nest.naxes + (before + (store ? i : 0)) * each(p);
 }
 
+int kn_c_member_stride(const kn_phase *p, bool store, int i)
+{
+    return kn_c_number_of(p, store, i) + 2 + p->nest.naxes - 1;
+}
+
 int kn_c_number_of_place(const kn_phase *p, int value, int k)
 {
     int at = kn_c_number_of(p, true, p->nest.stores.len);

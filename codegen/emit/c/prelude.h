@@ -41,6 +41,8 @@ typedef struct kn_fold {
     void (*accumulate)(__INT64_TYPE__ n, void *acc, const void *in); /* acc[i] accumulates in[i] */
     /* total acc[i] accumulates from[i], what members were accumulated in; only if blocked */
     void (*merge)(__INT64_TYPE__ n, void *acc, const void *from);
+    /* 2 n groups become n: acc[i] gets what acc[n + i] has, in the totals of those that are blocked */
+    void (*halve)(__INT64_TYPE__ n, void *acc);
     void (*finish)(__INT64_TYPE__ n, void *out,
                    const void *acc); /* converts to the operand's type */
     void (*mean)(__INT64_TYPE__ n, double *out, const void *acc);  /* VAR: the group's mean, */
@@ -75,6 +77,10 @@ typedef struct kn_c_call {
     __INT64_TYPE__ tile;      /* the side of a tile */
     __INT64_TYPE__ slot, row; /* bytes of a block's array, and of a row's that later sweeps read */
     kn_bad_index *bad;
+    /* Narrow columns: so many members of all groups lie side by side, and are as many lanes (a power of 2); the same call of
+     * lanes and members that are so taken. 1, and a null pointer: they do not. */
+    __INT64_TYPE__ beside;
+    const struct kn_c_call *side;
 } kn_c_call;
 
 /* Works on units [unit, end). The memory at `scratch` is the worker's. */

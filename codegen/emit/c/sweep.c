@@ -359,6 +359,22 @@ static void put_shifts(kn_c_writing *g, int loop)
     }
 }
 
+/* Fetches what the next members read. Processors see the rows of few lanes too late, and many rows at once as no row. */
+static void put_member_fetches(kn_c_writing *g, int loop, int count)
+{
+    kn_c_writer *w = g->w;
+    const int member = w->ph->nest.naxes - 1;
+    for (int v = 0; v < w->ph->nest.values.len && loop == 0; v++) {
+        const kn_access *acc = kn_c_access(w->ph, v);
+        if (g->l.way[v] == KN_C_READ && acc->kind[w->axis] == KN_STRIDE_ONE &&
+            acc->kind[member] == KN_STRIDE_PARAM) {
+            const int step = kn_c_member_stride(w->ph, false, v);
+            kn_c_line(w, "KN_FETCH_MEMBERS(p%d + (first + %d) * step%d, step%d, %d, n);", v, count,
+                      step, step, count);
+        }
+    }
+}
+
 static void put_loop_of_columns(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
@@ -371,6 +387,7 @@ static void put_loop_of_columns(kn_c_writing *g, int loop)
     kn_c_line(w, "i64 first = 0;");
     if (count > 1) {
         kn_c_open(w, "for (; first + %d <= s->members; first += %d)", count, count);
+        put_member_fetches(g, loop, count);
         put_members(g, loop, count);
         kn_c_close(w);
     }
@@ -406,13 +423,11 @@ static bool only_copies(const kn_c_writing *g, int loop)
     return true;
 }
 
-/* memcpy() has less to do than a loop of vectors before the first lane, and more ways for many. */
 static void put_copies(kn_c_writing *g, int loop)
 {
     for (int s = 0; s < g->w->ph->nest.stores.len; s++)
         if (stores_in(g, s, loop))
-            kn_c_line(g->w, "__builtin_memcpy(q%d, p%d, (u64)n * sizeof *q%d);", s,
-                      kn_c_store_at(g, s)->value, s);
+            kn_c_line(g->w, "KN_COPY(q%d, p%d, n);", s, kn_c_store_at(g, s)->value);
 }
 
 void kn_c_put_loop(kn_c_writing *g, int loop)

@@ -109,9 +109,13 @@ static void put_start_state(kn_c_writer *w)
 {
     const kn_phase *p = w->ph;
     const char *name = kn_c_state(w);
-    kn_c_line(w, "const i64 *const num = c->num;");
+    const int numbers = kn_c_numbers(p, NULL);
+    kn_c_line(w, "i64 num[%d]; /* copies: no store changes them, for all that a compiler knows */",
+              numbers + 1);
+    kn_c_line(w, "__builtin_memcpy(num, call->num, %d * sizeof *num);", numbers);
+    kn_c_line(w, "kn_c_call copy = *call, *const c = &copy;");
+    kn_c_line(w, "c->num = num;");
     kn_c_line(w, "%s state, *const s = &state;", name);
-    kn_c_line(w, "(void)num;");
     kn_c_line(w, "s->block = scratch;");
     kn_c_line(w, "s->rows = scratch + %d * c->slot;", w->slots);
     for (int i = 0; i < p->nest.values.len; i++)
@@ -184,19 +188,20 @@ static void put_runs_function(kn_c_writer *w, int first, int end)
     kn_put(w->t, "\n");
 }
 
-/* Lanes [start, start + n) by the function `what` of a stage. */
-static void put_block(kn_c_writer *w, const char *what, int stage, const char *start, const char *n)
+/* Lanes [start, start + n) by the function `what` of a stage, of a call. */
+static void put_block(kn_c_writer *w, const char *call, const char *what, int stage,
+                      const char *start, const char *n)
 {
     const char *name = kn_c_state(w);
     if (!w->one_run) {
         for (int a = 0; a < w->ph->nest.ngroup && w->mode == KN_C_COLS; a++)
             kn_c_line(w, "s->i[%d] = s->first[%d];", a, a);
-        kn_c_line(w, "%s_runs(c, s, %s, %s_%s%d);", name, n, name, what, stage);
+        kn_c_line(w, "%s_runs(%s, s, %s, %s_%s%d);", name, call, n, name, what, stage);
         return;
     }
     if (w->axis >= 0)
         kn_c_line(w, "s->i[%d] = %s;", w->axis, start);
-    kn_c_line(w, "%s_%s%d(c, s, %s, 0);", name, what, stage, n);
+    kn_c_line(w, "%s_%s%d(%s, s, %s, 0);", name, what, stage, call, n);
 }
 
 /* ---- reductions ---- */
@@ -230,8 +235,8 @@ static void put_starts(kn_c_writer *w, int stage, const char *n)
     }
 }
 
-/* Columns: adds accumulators of members [i, stop) to totals. */
-static void put_merges(kn_c_writer *w, int stage)
+/* Columns: adds accumulators of members [i, stop) to totals, of so many lanes. */
+static void put_merges(kn_c_writer *w, int stage, const char *lanes)
 {
     const kn_phase *p = w->ph;
     for (int r = 0; r < p->nest.reds.len; r++) {
@@ -240,9 +245,24 @@ static void put_merges(kn_c_writer *w, int stage)
         kn_c_open(w, "if (c->fold[%d]->blocked)", r);
         if (p->nest.reds.data[r].op == KN_OP_VAR)
             kn_c_line(w, "*(f64 *)s->acc%d = (f64)(stop - i);", r);
-        kn_c_line(w, "c->fold[%d]->merge(n, s->total%d, s->acc%d);", r, r, r);
-        kn_c_line(w, "c->fold[%d]->start(n, s->acc%d);", r, r);
+        kn_c_line(w, "c->fold[%d]->merge(%s, s->total%d, s->acc%d);", r, lanes, r, r);
+        kn_c_line(w, "c->fold[%d]->start(%s, s->acc%d);", r, lanes, r);
         kn_c_close(w);
+    }
+}
+
+/* What members side by side have accumulated becomes that of n groups. */
+static void put_halves(kn_c_writer *w, int stage)
+{
+    const kn_phase *p = w->ph;
+    for (int r = 0; r < p->nest.reds.len; r++) {
+        if (!accumulates(p, r, stage))
+            continue;
+        const char *state = kn_c_printed(w, "s->acc%d", r);
+        if (has_total(&p->nest.reds.data[r]))
+            state = kn_c_printed(w, "c->fold[%d]->blocked ? s->total%d : s->acc%d", r, r, r);
+        kn_c_line(w, "for (i64 k = lanes / 2; k >= n; k /= 2)");
+        kn_c_line(w, "    c->fold[%d]->halve(k, %s);", r, state);
     }
 }
 
@@ -303,11 +323,11 @@ static void put_sweep_of_row(kn_c_writer *w, int stage)
     kn_c_line(w, "s->row = i - from;");
     if (w->folds[stage]) {
         kn_c_open(w, "if (c->run)");
-        put_block(w, "whole", stage, "i", "stop - i");
+        put_block(w, "c", "whole", stage, "i", "stop - i");
         kn_c_line(w, "continue;");
         kn_c_close(w);
     }
-    put_block(w, "sweep", stage, "i", "stop - i");
+    put_block(w, "c", "sweep", stage, "i", "stop - i");
     if (w->folds[stage])
         kn_c_line(w, "%s_fold%d(c, s, stop - i);", kn_c_state(w), stage);
     kn_c_close(w);
@@ -347,7 +367,7 @@ static void put_short_rows(kn_c_writer *w)
         if (t == sweeps)
             continue;
         put_starts(w, t, "1");
-        put_block(w, "sweep", t, "0", "n");
+        put_block(w, "c", "sweep", t, "0", "n");
         put_finish(w, t, "1");
     }
     put_next(w, 0, w->ph->nest.ngroup);
@@ -370,17 +390,22 @@ static void put_members(kn_c_writer *w, int stage)
     kn_c_line(w, w->one_run ? "s->members = %s;" : "s->members = c->run ? %s : 1;", run);
 }
 
-/* Members [from, to) of a tile's groups. */
-static void put_sweep_of_tile(kn_c_writer *w, int stage)
+/* Where a loop over members of a tile's groups begins and ends, of which call, and how many lanes they are. */
+typedef struct member_loop {
+    const char *call, *lanes, *from, *to,
+        *before; /* before: members' index is from here on within a row */
+} member_loop;
+
+static void put_member_loop(kn_c_writer *w, int stage, const member_loop *of)
 {
     const int first = w->ph->nest.ngroup, last = w->ph->nest.naxes - 1;
-    kn_c_open(w, "for (i64 i = from, stop; i < to; i = stop)");
-    kn_c_line(w, "stop = KN_MIN(to, i + KN_FOLD_MEMBERS);");
+    kn_c_open(w, "for (i64 i = %s, stop; i < %s; i = stop)", of->from, of->to);
+    kn_c_line(w, "stop = KN_MIN(%s, i + KN_FOLD_MEMBERS);", of->to);
     kn_c_line(w, "s->fresh = 1;");
     kn_c_open(w, "for (i64 m = i; m < stop; m += s->members)");
     put_members(w, stage);
-    kn_c_line(w, "s->row = (m - from) * n;");
-    put_block(w, "sweep", stage, "start", "n");
+    kn_c_line(w, "s->row = (m - %s) * %s;", of->before, of->lanes);
+    put_block(w, of->call, "sweep", stage, "start", of->lanes);
     if (w->folds[stage])
         kn_c_line(w, "if (!c->run) %s_fold%d(c, s, n);", kn_c_state(w), stage);
     kn_c_line(w, "s->fresh = 0;");
@@ -389,14 +414,68 @@ static void put_sweep_of_tile(kn_c_writer *w, int stage)
         put_next(w, first, last + 1);
     }
     kn_c_close(w);
-    put_merges(w, stage);
+    put_merges(w, stage, of->lanes);
     kn_c_close(w);
+}
+
+/* Group values of a stage, and results of the one before, are those of as many lanes as members side by side are. */
+static void put_spreads(kn_c_writer *w, int stage)
+{
+    const kn_phase *p = w->ph;
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (w->own[v] >= 0 && kn_c_group_stage(&p->nest.values.data[v]) == stage)
+            kn_c_line(w, "kn_spread(s->v%d, n * (i64)sizeof *s->v%d, c->beside);", v, v);
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (p->nest.reds.data[r].stage == stage - 1)
+            kn_c_line(w, "kn_spread(s->r%d, n * (i64)sizeof *s->r%d, c->beside);", r, r);
+}
+
+/* As many members as are whole blocks side by side, in which the tile is all groups and all members. */
+static void put_narrow_sweep(kn_c_writer *w, int stage)
+{
+    static const member_loop all = {"c->side", "lanes", "0", "c->side->members", "0"};
+    kn_c_line(w, "i64 rest = from;");
+    kn_c_open(w, "if (c->side)");
+    kn_c_line(w, "const i64 lanes = n * c->beside;");
+    put_spreads(w, stage);
+    kn_c_line(w, "s->lanes = lanes;");
+    put_starts(w, stage, "lanes");
+    kn_c_line(w, "s->i[%d] = 0;", w->ph->nest.ngroup);
+    put_member_loop(w, stage, &all);
+    put_halves(w, stage);
+    kn_c_line(w, "s->lanes = n;");
+    kn_c_line(w, "rest = c->side->members * c->beside;");
+    w->indent--;
+    kn_c_open(w, "} else");
+    put_starts(w, stage, "n");
+    kn_c_close(w);
+}
+
+/* Members [from, to) of a tile's groups. */
+static void put_sweep_of_tile(kn_c_writer *w, int stage)
+{
+    const int first = w->ph->nest.ngroup, end = w->ph->nest.naxes;
+    const char *const from = w->narrow ? "rest" : "from";
+    const member_loop rest = {"c", "n", from, "to", "from"};
+    if (w->narrow) {
+        kn_c_line(w, "{");
+        w->indent++;
+        put_narrow_sweep(w, stage);
+    } else {
+        put_starts(w, stage, "n");
+    }
+    kn_c_open(w, "if (%s < to)", from);
+    put_seek(w, first, end, from);
+    kn_c_close(w);
+    put_member_loop(w, stage, &rest);
+    if (w->narrow)
+        kn_c_close(w);
 }
 
 static void put_cols(kn_c_writer *w)
 {
     const kn_phase *p = w->ph;
-    const int first = p->nest.ngroup, end = p->nest.naxes;
+    const int first = p->nest.ngroup;
     kn_c_open(w, "for (; unit < end; unit++)");
     kn_c_line(w, "s->part = unit %% c->parts;");
     put_part(w);
@@ -416,13 +495,9 @@ static void put_cols(kn_c_writer *w)
     }
     for (int t = 0; t <= p->nest.nsweeps; t++) {
         kn_c_line(w, "s->row = 0;");
-        put_block(w, "group", t, "start", "n");
+        put_block(w, "c", "group", t, "start", "n");
         if (t == p->nest.nsweeps)
             continue;
-        put_starts(w, t, "n");
-        kn_c_open(w, "if (from < to)");
-        put_seek(w, first, end, "from");
-        kn_c_close(w);
         put_sweep_of_tile(w, t);
         put_finish(w, t, "n");
     }
@@ -455,7 +530,7 @@ static void put_tiles(kn_c_writer *w)
         kn_c_open(w, "for (i64 r = 0; r < rows; r++)");
         kn_c_line(w, "s->i[%d] = row + r;", down);
         kn_c_line(w, "s->line = r * c->tile;");
-        put_block(w, "sweep", t, "column", "columns");
+        put_block(w, "c", "sweep", t, "column", "columns");
         kn_c_close(w);
     }
     kn_c_close(w);
@@ -468,6 +543,7 @@ void kn_c_put_walk(kn_c_writer *w)
     const int first = cols ? 0 : p->nest.ngroup, end = cols ? p->nest.ngroup : p->nest.naxes;
     w->axis = first < end ? end - 1 : -1;
     w->one_run = end - first <= 1 || w->mode == KN_C_TILES;
+    w->narrow = cols && kn_c_can_be_narrow(p) && !w->ordered;
     find_lanes(w);
     place_own(w);
     put_state(w);
@@ -485,7 +561,7 @@ void kn_c_put_walk(kn_c_writer *w)
         w->whole = false;
     }
     put_runs_function(w, first, end);
-    kn_c_line(w, "KN_WORK void %s_work(const kn_c_call *c, i64 unit, i64 end, char *scratch)\n{",
+    kn_c_line(w, "KN_WORK void %s_work(const kn_c_call *call, i64 unit, i64 end, char *scratch)\n{",
               kn_c_state(w));
     w->indent++;
     put_start_state(w);

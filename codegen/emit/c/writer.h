@@ -30,6 +30,7 @@ typedef struct kn_c_writer {
     bool ordered; /* outputs may lie over inputs: a lane reads before it writes, and writes last */
     /* ---- of a walk ---- */
     int axis;     /* that lanes are along; -1: there is one lane */
+    bool narrow;  /* cols: members may lie side by side */
     bool one_run; /* lanes are along no other axis: a block is one run of them */
     bool *lane;   /* per value: it may differ from lane to lane */
     int *own;     /* per value, cols: the array of a group value; -1 */
@@ -140,6 +141,8 @@ bool kn_c_is_folded(const kn_c_writer *w, const kn_c_lanes *l, int v);
 /* Is value v made for each group, before a sweep? Constants and the like are neither. */
 bool kn_c_is_fixed(const kn_value *v);
 bool kn_c_is_group(const kn_value *v);
+/* The stage whose statements make a group value. */
+int kn_c_group_stage(const kn_value *v);
 /* Is it kept by an earlier sweep than t? */
 static inline bool kn_c_is_kept(const kn_c_writer *w, int v, int t)
 {

@@ -1,0 +1,76 @@
+#include "runtime/cpu/narrow.h"
+
+#include <string.h>
+
+static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
+{
+    return ref->store >= 0 ? &p->nest.stores.data[ref->store].access
+                           : p->nest.values.data[ref->value].access;
+}
+
+/* Does element g + n * m belong to group g and member m, of n groups? Or one element to all? */
+static bool is_dense(const kn_access *a, int64_t groups)
+{
+    if (a->kind[0] == KN_STRIDE_ZERO && a->kind[1] == KN_STRIDE_ZERO)
+        return true;
+    const bool lanes =
+        a->kind[0] == KN_STRIDE_ONE || (a->kind[0] == KN_STRIDE_PARAM && a->stride[0] == 1);
+    return lanes && a->kind[1] == KN_STRIDE_PARAM && a->stride[1] == groups;
+}
+
+static bool are_dense(const kn_job *job)
+{
+    const kn_phase_plan *plan = job->plan;
+    for (int t = 0; t < plan->nstages; t++)
+        for (int i = 0; i < plan->stages[t].accesses.len; i++) {
+            const kn_access_ref *ref = &plan->accesses.data[plan->stages[t].accesses.data[i]];
+            if (!is_dense(access_of(job->phase, ref), job->phase->nest.groups))
+                return false;
+        }
+    return true;
+}
+
+int64_t kn_cpu_beside(const kn_job *job)
+{
+    const kn_phase *p = job->phase;
+    const int64_t beside = kn_beside(p->nest.groups);
+    if (!job->cols || !kn_c_can_be_narrow(p) || kn_is_invariant(p) || job->plan->ordered ||
+        job->cut.parts != 1 || job->cut.most < p->nest.groups || p->nest.members < 4 * beside)
+        return 1;
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (p->nest.reds.data[r].by)
+            return 1;
+    return are_dense(job) ? beside : 1;
+}
+
+void kn_cpu_side_numbers(const kn_phase *p, int64_t beside, int64_t *numbers)
+{
+    numbers[0] *= beside;
+    numbers[1] /= beside;
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (kn_has_access(&p->nest.values.data[v]))
+            numbers[kn_c_member_stride(p, false, v)] *= beside;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        numbers[kn_c_member_stride(p, true, s)] *= beside;
+}
+
+void kn_cpu_side_make(kn_cpu_side *s, const kn_job *job, int64_t beside, kn_lanes *lanes)
+{
+    s->job = *job;
+    s->phase = *job->phase;
+    s->job.phase = &s->phase;
+    s->job.lanes = lanes;
+    s->phase.nest.axes[0].extent *= beside;
+    s->phase.nest.axes[1].extent /= beside;
+    s->phase.nest.groups *= beside;
+    s->phase.nest.members /= beside;
+    for (int a = 0; a < job->plan->accesses.len; a++) {
+        kn_lanes *l = &lanes[a];
+        *l = job->lanes[a];
+        l->rank = 1;
+        l->extent[0] = s->phase.nest.groups;
+        l->stride[0] = l->outer[0] ? l->bytes : 0;
+        l->outer[0] *= beside;
+        l->carry[0] = l->outer[0];
+    }
+}
