@@ -53,11 +53,16 @@ static void finish_folds(kn_frame *f, const kn_stage *stage, int64_t n)
     }
     for (int i = 0; i < stage->results.len; i++) {
         int r = stage->results.data[i];
-        const kn_fold *fold = plan->folds[r];
+        const kn_fold *fold = plan->folds[plan->owner[r]];
         const kn_accumulator *red = &f->red[plan->owner[r]];
+        const bool sum = plan->owner[r] != r && f->job->phase->nest.reds.data[r].op == KN_OP_SUM;
         const void *acc = fold && fold->blocked && f->job->cols ? red->total : red->acc;
         if (!fold) {
             kn_frame_finish_own(f, r, n);
+            continue;
+        }
+        if (sum) {
+            fold->sum(n, f->red[r].result, acc);
             continue;
         }
         switch (f->job->phase->nest.reds.data[r].part) {

@@ -165,8 +165,8 @@ enum { LANES = KN_FOLD_LANES };
     }
 /* ---- variances ---- */
 
-/* The totals of n groups, in doubles: the number of members so far, n means, n sums of squared deviations from them. What
- * columns accumulate is the number of members, n shifts, n sums of deviations from the shift, n sums of their squares. A
+/* The totals of n groups, in doubles: the number of members so far, n means, n sums of squared deviations from them, n
+ * sums. What columns accumulate is the number of members, n shifts, n sums of deviations from the shift, n sums of their squares. A
  * shift is a member: so their variance about it is at most as many times that about the mean as there are members, and
  * the difference of the two loses no more than that. */
 static __attribute__((unused)) void VAR_start(int64_t n, void *acc)
@@ -178,7 +178,7 @@ static __attribute__((unused)) void VAR_start(int64_t n, void *acc)
 
 static __attribute__((unused)) void VAR_merge(int64_t n, void *acc, const void *from)
 {
-    double *count = (double *)acc, *mean = count + 1, *m2 = mean + n;
+    double *count = (double *)acc, *mean = count + 1, *m2 = mean + n, *total = m2 + n;
     const double other = *(const double *)from;
     const double *shift = (const double *)from + 1, *sums = shift + n, *squares = sums + n;
     if (other == 0)
@@ -187,7 +187,7 @@ static __attribute__((unused)) void VAR_merge(int64_t n, void *acc, const void *
     EACH
     {
         const double of[3] = {shift[i], sums[i], squares[i]};
-        kn_merge_moments(&mean[i], &m2[i], share, of);
+        kn_merge_moments(&mean[i], &m2[i], &total[i], share, of);
     }
     *count += other;
 }
@@ -196,12 +196,15 @@ static __attribute__((unused)) void VAR_merge(int64_t n, void *acc, const void *
 static __attribute__((unused)) void VAR_halve(int64_t n, void *acc)
 {
     double *count = (double *)acc, *mean = count + 1, *m2 = mean + n;
-    const double *others = mean + 2 * n, both = *count / 2;
+    double *total = m2 + n;
+    const double *squares = mean + 2 * n, *sums = mean + 4 * n, both = *count / 2;
     for (int64_t i = 0; i < n; i++) {
-        const double d = mean[n + i] - mean[i], sum = others[i] + others[n + i];
+        const double d = mean[n + i] - mean[i], sum = squares[i] + squares[n + i];
         mean[i] += d / 2;
         m2[i] = sum + d * d * both;
     }
+    for (int64_t i = 0; i < n; i++)
+        total[i] = sums[i] + sums[n + i];
     *count += *count;
 }
 
@@ -249,6 +252,12 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
         *count += 1;                                                                               \
         EACH DEVIATION(sum[i], squares[i], a[i], shift[i]);                                        \
     }                                                                                              \
+    static void VAR_sum_##D(int64_t n, void *out, const void *acc)                                 \
+    {                                                                                              \
+        const double *total = (const double *)acc + 1 + 2 * n;                                     \
+        kn_c_##D *z = (kn_c_##D *)out;                                                             \
+        EACH z[i] = (kn_c_##D)total[i];                                                            \
+    }                                                                                              \
     static void VAR_finish_##D(int64_t n, void *out, const void *acc)                              \
     {                                                                                              \
         const double *m2 = (const double *)acc + 1 + n;                                            \
@@ -261,12 +270,12 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
 #define FOLD_OF(OP, D, AD, BLOCKED, REDUCE)                                                        \
     {                                                                                              \
         (int)sizeof(kn_c_##AD), BLOCKED, OP##_start_##D, REDUCE, OP##_accumulate_##D,              \
-            OP##_accumulate_##D, OP##_halve_##D, OP##_finish_##D, 0, 0                             \
+            OP##_accumulate_##D, OP##_halve_##D, OP##_finish_##D, 0, 0, 0                          \
     }
 #define FOLD_OF_MOMENTS(D)                                                                         \
     {                                                                                              \
         4 * (int)sizeof(double), 1, VAR_start, VAR_reduce_##D, VAR_accumulate_##D, VAR_merge,      \
-            VAR_halve, VAR_finish_##D, VAR_mean, VAR_count                                         \
+            VAR_halve, VAR_finish_##D, VAR_mean, VAR_count, VAR_sum_##D                            \
     }
 
 #endif

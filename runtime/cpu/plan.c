@@ -394,7 +394,7 @@ static kn_status plan_phase(planner *pl)
         const kn_red *red = &p->nest.reds.data[r];
         kn_dtype in = p->nest.values.data[red->value].dtype;
         bool part = red->part == KN_PART_MEAN || red->part == KN_PART_COUNT;
-        plan->owner[r] = kn_red_owner(p, r);
+        plan->owner[r] = kn_c_owner(p, r);
         if (red->by) {
             if (plan->owner[r] == r)
                 KN_TRY(kn_own_make(pl->arena, pl->loops, red->by, &plan->own_folds[r]));

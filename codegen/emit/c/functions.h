@@ -121,25 +121,28 @@ static inline kn_share kn_share_of(double seen, double others)
     return s;
 }
 
-/* The mean of the members that have been seen, and the sum of their squared deviations from it, merged with those of others
- * whose deviations from `shift` have these sums (Chan; codegen/plan/form/moments.c has the source). */
-static inline void kn_merge_moments(double *mean, double *m2, kn_share s, const double of[3])
+/* The mean of the members that have been seen, the sum of their squared deviations from it, and their own, merged with those
+ * of others whose deviations from `shift` have these sums (Chan; codegen/plan/form/moments.c has the source). The sum is
+ * not the mean's product, which an infinity makes NaN. */
+static inline void kn_merge_moments(double *mean, double *m2, double *total, kn_share s,
+                                    const double of[3])
 {
     const double shift = of[0], sum = of[1], squares = of[2];
     const double off = sum / s.others, rest = squares - off * sum;
     const double d = shift + off - *mean;
     *mean += d * s.part;
     *m2 += (rest < 0 ? 0 : rest) + d * d * s.both;
+    *total += s.others * shift + sum;
 }
 
-/* The same of one group: its count, mean and sum are `acc`. */
-static inline void kn_add_moments(double acc[3], double others, double shift, double sum,
+/* The same of one group: `acc` is its count, mean, sum of squared deviations, and sum. */
+static inline void kn_add_moments(double acc[4], double others, double shift, double sum,
                                   double squares)
 {
     const double of[3] = {shift, sum, squares};
     if (others == 0)
         return;
-    kn_merge_moments(&acc[1], &acc[2], kn_share_of(acc[0], others), of);
+    kn_merge_moments(&acc[1], &acc[2], &acc[3], kn_share_of(acc[0], others), of);
     acc[0] += others;
 }
 

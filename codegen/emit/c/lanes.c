@@ -105,7 +105,7 @@ bool kn_c_is_folded(const kn_c_writer *w, const kn_c_lanes *l, int v)
     const kn_phase *p = w->ph;
     for (int r = 0; r < p->nest.reds.len && !l->group; r++) {
         const kn_red *red = &p->nest.reds.data[r];
-        if (red->value == v && red->stage == l->stage && kn_red_owner(p, r) == r &&
+        if (red->value == v && red->stage == l->stage && kn_c_owner(p, r) == r &&
             !kn_c_is_added(w, red))
             return true;
     }

@@ -318,7 +318,7 @@ static void put_top(kn_c_writing *g)
     }
     for (int r = 0; r < p->nest.reds.len && !g->l.group && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];
-        if (red->stage == g->l.stage && kn_red_owner(p, r) == r && kn_c_is_added(w, red))
+        if (red->stage == g->l.stage && kn_c_owner(p, r) == r && kn_c_is_added(w, red))
             kn_c_point_at_acc(w, r);
     }
 }
@@ -408,7 +408,7 @@ static void put_folds(kn_c_writing *g, bool copies)
     const kn_phase *p = w->ph;
     for (int r = 0; r < p->nest.reds.len; r++) {
         const kn_red *red = &p->nest.reds.data[r];
-        if (red->stage != g->l.stage || kn_red_owner(p, r) != r || kn_c_is_added(w, red))
+        if (red->stage != g->l.stage || kn_c_owner(p, r) != r || kn_c_is_added(w, red))
             continue;
         bool array = array_of(g, red->value) || (copies && g->l.copied[red->value]);
         kn_c_line(w, "c->fold[%d]->%s(n, %s, %c%d); /* %s */", r,

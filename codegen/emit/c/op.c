@@ -145,6 +145,20 @@ kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red)
     return kn_is_float(t) && (red->op == KN_OP_SUM || red->op == KN_OP_PROD) ? KN_F64 : t;
 }
 
+int kn_c_owner(const kn_phase *p, int r)
+{
+    const kn_red *red = &p->nest.reds.data[r];
+    if (red->by || red->op != KN_OP_SUM || p->nest.values.data[red->value].dtype != KN_F32)
+        return kn_red_owner(p, r);
+    for (int v = 0; v < p->nest.reds.len; v++) {
+        const kn_red *var = &p->nest.reds.data[v];
+        if (var->op == KN_OP_VAR && var->value == red->value && var->stage == red->stage &&
+            kn_red_owner(p, v) == v)
+            return v;
+    }
+    return r;
+}
+
 bool kn_c_is_added(const kn_c_writer *w, const kn_red *red)
 {
     const bool known = kn_c_accumulator(w->ph, red) != KN_NO_DTYPE || red->op == KN_OP_VAR;

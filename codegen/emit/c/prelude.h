@@ -46,7 +46,8 @@ typedef struct kn_fold {
     void (*finish)(__INT64_TYPE__ n, void *out,
                    const void *acc); /* converts to the operand's type */
     void (*mean)(__INT64_TYPE__ n, double *out, const void *acc);  /* VAR: the group's mean, */
-    void (*count)(__INT64_TYPE__ n, double *out, const void *acc); /* and its number of members */
+    void (*count)(__INT64_TYPE__ n, double *out, const void *acc); /* its number of members, */
+    void (*sum)(__INT64_TYPE__ n, void *out, const void *acc);     /* and their sum */
 } kn_fold;
 
 /* Rows: independent accumulators of a block, which are combined in a fixed order. */

@@ -27,7 +27,7 @@ static bool adds_here(const kn_c_writing *g, int r, int loop)
 {
     const kn_phase *p = g->w->ph;
     const kn_red *red = &p->nest.reds.data[r];
-    if (g->l.group || red->stage != g->l.stage || kn_red_owner(p, r) != r ||
+    if (g->l.group || red->stage != g->l.stage || kn_c_owner(p, r) != r ||
         !kn_c_is_added(g->w, red))
         return false;
     int v = red->value;

@@ -59,6 +59,8 @@ static void place_own(kn_c_writer *w)
         const kn_red *red = &p->nest.reds.data[r];
         w->result[r] = w->owns++;
         w->acc[r] = w->owns;
+        if (kn_c_owner(p, r) != r)
+            continue;
         w->owns += arrays_of(p, red) * (has_total(red) ? 2 : 1);
     }
     w->slots = w->owns;
@@ -90,10 +92,12 @@ static void put_state(kn_c_writer *w)
     }
     for (int r = 0; r < p->nest.reds.len; r++) {
         const kn_red *red = &p->nest.reds.data[r];
-        if (w->mode == KN_C_COLS)
+        if (kn_c_owner(p, r) != r)
+            kn_c_line(w, "%s %sr%d;", kn_c_type(red->dtype), w->mode == KN_C_COLS ? "*" : "", r);
+        else if (w->mode == KN_C_COLS)
             kn_c_line(w, "%s *r%d; char *acc%d, *total%d;", kn_c_type(red->dtype), r, r, r);
         else if (red->op == KN_OP_VAR)
-            kn_c_line(w, "%s r%d; f64 acc%d[3]; /* count, mean, sum of squared deviations */",
+            kn_c_line(w, "%s r%d; f64 acc%d[4]; /* count, mean, sum of squared deviations, sum */",
                       kn_c_type(red->dtype), r, r);
         else if (kn_c_accumulator(p, red) != KN_NO_DTYPE)
             kn_c_line(w, "%s r%d; %s acc%d;", kn_c_type(red->dtype), r,
@@ -126,6 +130,8 @@ static void put_start_state(kn_c_writer *w)
         const kn_red *red = &p->nest.reds.data[r];
         kn_c_line(w, "s->r%d = (%s *)(scratch + %d * c->slot);", r, kn_c_type(red->dtype),
                   w->result[r]);
+        if (kn_c_owner(p, r) != r)
+            continue;
         kn_c_line(w, "s->acc%d = scratch + %d * c->slot;", r, w->acc[r]);
         kn_c_line(w, "s->total%d = scratch + %d * c->slot;", r,
                   w->acc[r] + (has_total(red) ? arrays_of(p, red) : 0));
@@ -208,7 +214,7 @@ static void put_block(kn_c_writer *w, const char *call, const char *what, int st
 
 static bool accumulates(const kn_phase *p, int r, int stage)
 {
-    return p->nest.reds.data[r].stage == stage && kn_red_owner(p, r) == r;
+    return p->nest.reds.data[r].stage == stage && kn_c_owner(p, r) == r;
 }
 
 static void put_starts(kn_c_writer *w, int stage, const char *n)
@@ -219,7 +225,7 @@ static void put_starts(kn_c_writer *w, int stage, const char *n)
         if (!accumulates(p, r, stage))
             continue;
         if (kn_c_by_rows(w) && p->nest.reds.data[r].op == KN_OP_VAR) {
-            kn_c_line(w, "s->acc%d[0] = s->acc%d[1] = s->acc%d[2] = 0;", r, r, r);
+            kn_c_line(w, "s->acc%d[0] = s->acc%d[1] = s->acc%d[2] = s->acc%d[3] = 0;", r, r, r, r);
             continue;
         }
         if (kn_c_by_rows(w) && t != KN_NO_DTYPE) {
@@ -266,31 +272,40 @@ static void put_halves(kn_c_writer *w, int stage)
     }
 }
 
+/* What a reduction takes of its accumulator: the name of a function, and which moment it is. */
+static const char *part_of(const kn_red *red, bool own, int *moment)
+{
+    const bool sum = !own && red->op == KN_OP_SUM;
+    *moment = sum ? 3 : red->part == KN_PART_MEAN ? 1 : red->part == KN_PART_COUNT ? 0 : 2;
+    return sum                          ? "sum"
+           : red->part == KN_PART_MEAN  ? "mean"
+           : red->part == KN_PART_COUNT ? "count"
+                                        : "finish";
+}
+
 static void put_finish(kn_c_writer *w, int stage, const char *n)
 {
-    static const char *const how[] = {
-        [KN_PART_RESULT] = "finish", [KN_PART_MEAN] = "mean", [KN_PART_COUNT] = "count"};
-    static const int moment[] = {[KN_PART_RESULT] = 2, [KN_PART_MEAN] = 1, [KN_PART_COUNT] = 0};
     const kn_phase *p = w->ph;
     for (int r = 0; r < p->nest.reds.len; r++) {
         const kn_red *red = &p->nest.reds.data[r];
+        const int owner = kn_c_owner(p, r);
+        const char *type = kn_c_type(red->dtype);
+        int moment;
+        const char *part = part_of(red, owner == r, &moment);
         if (red->stage != stage)
             continue;
-        if (kn_c_by_rows(w) && red->op == KN_OP_VAR)
-            kn_c_line(w, "s->r%d = (%s)s->acc%d[%d];", r, kn_c_type(red->dtype), kn_red_owner(p, r),
-                      moment[red->part]);
+        if (kn_c_by_rows(w) && p->nest.reds.data[owner].op == KN_OP_VAR)
+            kn_c_line(w, "s->r%d = (%s)s->acc%d[%d];", r, type, owner, moment);
         else if (kn_c_by_rows(w) && kn_c_accumulator(p, red) != KN_NO_DTYPE)
-            kn_c_line(w, "s->r%d = (%s)s->acc%d;", r, kn_c_type(red->dtype), kn_red_owner(p, r));
+            kn_c_line(w, "s->r%d = (%s)s->acc%d;", r, type, owner);
         else if (kn_c_by_rows(w))
-            kn_c_line(w, "c->fold[%d]->%s(%s, &s->r%d, s->acc%d);", r, how[red->part], n, r,
-                      kn_red_owner(p, r));
-        else if (has_total(red))
+            kn_c_line(w, "c->fold[%d]->%s(%s, &s->r%d, s->acc%d);", owner, part, n, r, owner);
+        else if (has_total(&p->nest.reds.data[owner]))
             kn_c_line(w,
                       "c->fold[%d]->%s(%s, s->r%d, c->fold[%d]->blocked ? s->total%d : s->acc%d);",
-                      r, how[red->part], n, r, r, kn_red_owner(p, r), kn_red_owner(p, r));
+                      owner, part, n, r, owner, owner, owner);
         else
-            kn_c_line(w, "c->fold[%d]->%s(%s, s->r%d, s->acc%d);", r, how[red->part], n, r,
-                      kn_red_owner(p, r));
+            kn_c_line(w, "c->fold[%d]->%s(%s, s->r%d, s->acc%d);", owner, part, n, r, owner);
     }
 }
 
