@@ -37,7 +37,7 @@ static void fold_block(kn_frame *f, const kn_stage *stage, int64_t n)
         kn_accumulator *red = &f->red[stage->reds.data[i]];
         if (fold && fold->blocked) {
             fold->merge(n, red->total, red->acc);
-            fold->start(n, red->acc);
+            fold->again(n, red->acc, red->total);
         }
     }
 }
@@ -117,13 +117,17 @@ static void work_row(kn_frame *f, int64_t group, int64_t from, int64_t to)
 static void work_members(kn_frame *f, const kn_stage *stage, int64_t n, int64_t first, int64_t from,
                          int64_t to)
 {
+    const int variances = stage->variances;
+    int64_t end = from + kn_members_end(0, variances);
     kn_frame_seek(f, &stage->accesses, from);
     for (int64_t i = from; i < to; i++) {
         f->done = (i - first) * n;
         kn_frame_steps(f, &stage->sweep, n, true);
         kn_frame_next(f, &stage->accesses);
-        if ((i - from) % KN_FOLD_MEMBERS == KN_FOLD_MEMBERS - 1)
-            fold_block(f, stage, n);
+        if (i + 1 < end)
+            continue;
+        fold_block(f, stage, n);
+        end = from + kn_members_end(i + 1 - from, variances);
     }
 }
 
@@ -144,6 +148,8 @@ static int64_t work_beside(kn_frame *f, const kn_stage *stage, int64_t n)
         const kn_accumulator *red = &f->red[stage->reds.data[i]];
         for (int64_t k = lanes / 2; k >= n; k /= 2)
             fold->halve(k, fold->blocked ? red->total : red->acc);
+        if (fold->blocked)
+            fold->again(n, red->acc, red->total);
     }
     seek_lanes(f, &stage->accesses, 0, n);
     return to * beside;
@@ -154,10 +160,12 @@ static int64_t work_beside(kn_frame *f, const kn_stage *stage, int64_t n)
 static void work_scatter_sum(kn_frame *f, const kn_stage *stage, int64_t group, int64_t n)
 {
     const kn_cpu_scatter_sum *s = f->job->scatter_sum;
+    const int variances = stage->variances;
     int64_t from, to;
     kn_cpu_members_of(s, group, n, &from, &to);
     for (int64_t i = from; i < to; i++) {
-        if (i > from && s->member[i] / KN_FOLD_MEMBERS != s->member[i - 1] / KN_FOLD_MEMBERS)
+        if (i > from &&
+            kn_members_end(s->member[i], variances) != kn_members_end(s->member[i - 1], variances))
             fold_block(f, stage, n);
         kn_frame_seek(f, &stage->accesses, s->member[i]);
         kn_frame_steps(f, &stage->sweep, n, true);

@@ -115,6 +115,11 @@ enum { LANES = KN_FOLD_LANES };
         kn_c_##AD *z = (kn_c_##AD *)acc;                                                           \
         EACH z[i] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, z[i], (kn_c_##AD)a[i]);                 \
     }                                                                                              \
+    static void OP##_again_##D(int64_t n, void *acc, const void *total)                            \
+    {                                                                                              \
+        (void)total;                                                                               \
+        OP##_start_##D(n, acc);                                                                    \
+    }                                                                                              \
     static void OP##_halve_##D(int64_t n, void *acc)                                               \
     {                                                                                              \
         kn_c_##AD *z = (kn_c_##AD *)acc;                                                           \
@@ -166,9 +171,13 @@ enum { LANES = KN_FOLD_LANES };
 /* ---- variances ---- */
 
 /* The totals of n groups, in doubles: the number of members so far, n means, n sums of squared deviations from them, n
- * sums. What columns accumulate is the number of members, n shifts, n sums of deviations from the shift, n sums of their squares. A
- * shift is a member: so their variance about it is at most as many times that about the mean as there are members, and
- * the difference of the two loses no more than that. */
+ * sums. What columns accumulate is the number of members, n shifts, n sums of deviations from the shift, n sums of their
+ * squares.
+ *
+ * The variance about a shift is that about the mean and the square of what lies between, and their difference loses as many
+ * bits as the second is larger. A member may lie as far from the mean as it makes the variance, so it is the shift of few
+ * members, whose mean is that of some more, and so on (kn_members_end()). Of rows of f32, whose deviations have bits to
+ * spare, it is that of all members of a block; rows of f64 have the mean of their first. */
 static __attribute__((unused)) void VAR_start(int64_t n, void *acc)
 {
     double *z = (double *)acc;
@@ -190,6 +199,16 @@ static __attribute__((unused)) void VAR_merge(int64_t n, void *acc, const void *
         kn_merge_moments(&mean[i], &m2[i], &total[i], share, of);
     }
     *count += other;
+}
+
+/* -0 members: the shift is known. */
+static __attribute__((unused)) void VAR_again(int64_t n, void *acc, const void *total)
+{
+    double *z = (double *)acc;
+    const double *mean = (const double *)total + 1;
+    VAR_start(n, acc);
+    z[0] = -0.0;
+    EACH z[1 + i] = kn_shift(mean[i]);
 }
 
 /* The totals of 2 n groups, all of as many members. */
@@ -219,6 +238,25 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
     EACH out[i] = seen;
 }
 
+static __attribute__((unused)) double VAR_shift_F32(int64_t n, const float *a)
+{
+    (void)n;
+    return kn_shift((double)a[0]);
+}
+
+/* Parts are added, of which no sum overflows. */
+static __attribute__((unused)) double VAR_shift_F64(int64_t n, const double *a)
+{
+    double part[LANES];
+    if (n < LANES)
+        return kn_shift(a[0]);
+    for (int j = 0; j < LANES; j++)
+        part[j] = a[j] * (1.0 / LANES);
+    for (int half = LANES / 2; half; half /= 2)
+        KN_FEW for (int j = 0; j < half; j++) part[j] += part[j + half];
+    return kn_shift(part[0]);
+}
+
 #define DEVIATION(sum, squares, x, shift)                                                          \
     do {                                                                                           \
         const double d = (double)(x)-shift;                                                        \
@@ -229,7 +267,7 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
     static void VAR_reduce_##D(int64_t n, void *acc, const void *in)                               \
     {                                                                                              \
         const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
-        const double shift = kn_shift((double)a[0]), count = (double)n;                            \
+        const double shift = VAR_shift_##D(n, a), count = (double)n;                               \
         double sum[LANES] = {0}, squares[LANES] = {0};                                             \
         for (; n >= LANES; n -= LANES, a += LANES)                                                 \
             KN_FEW for (int j = 0; j < LANES; j++) DEVIATION(sum[j], squares[j], a[j], shift);     \
@@ -247,7 +285,7 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
     {                                                                                              \
         const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
         double *count = (double *)acc, *shift = count + 1, *sum = shift + n, *squares = sum + n;   \
-        if (*count == 0)                                                                           \
+        if (*count == 0 && !signbit(*count))                                                       \
             EACH shift[i] = kn_shift((double)a[i]);                                                \
         *count += 1;                                                                               \
         EACH DEVIATION(sum[i], squares[i], a[i], shift[i]);                                        \
@@ -270,12 +308,12 @@ static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void
 #define FOLD_OF(OP, D, AD, BLOCKED, REDUCE)                                                        \
     {                                                                                              \
         (int)sizeof(kn_c_##AD), BLOCKED, OP##_start_##D, REDUCE, OP##_accumulate_##D,              \
-            OP##_accumulate_##D, OP##_halve_##D, OP##_finish_##D, 0, 0, 0                          \
+            OP##_accumulate_##D, OP##_again_##D, OP##_halve_##D, OP##_finish_##D, 0, 0, 0          \
     }
 #define FOLD_OF_MOMENTS(D)                                                                         \
     {                                                                                              \
         4 * (int)sizeof(double), 1, VAR_start, VAR_reduce_##D, VAR_accumulate_##D, VAR_merge,      \
-            VAR_halve, VAR_finish_##D, VAR_mean, VAR_count, VAR_sum_##D                            \
+            VAR_again, VAR_halve, VAR_finish_##D, VAR_mean, VAR_count, VAR_sum_##D                 \
     }
 
 #endif

@@ -45,6 +45,7 @@ typedef struct kn_stage {
     kn_steps group, sweep;
     kn_ints accesses; /* of the sweep's steps */
     kn_ints reds;     /* accumulated by the sweep */
+    bool variances;   /* some of them are */
     kn_ints results;  /* reductions whose results the sweep completes, parts included */
 } kn_stage;
 

@@ -1,7 +1,11 @@
 /* The variance of numbers that are large beside their spread: 1e8 and a noise of a few hundred in f32, whose
  * neighbours are 8 apart. A sum of squares less the square of the sum has no digit left here, and centring by a
- * mean that is rounded to f32 has four too few. Every device, schedule and spelling is held to 1e-5. */
+ * mean that is rounded to f32 has four too few. Every device, schedule and spelling is held to 1e-5.
+ *
+ * And of f64 with one member so far from the others that it makes the variance, wherever it is. */
+#include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +120,69 @@ static void check_device(const char *device, int nshapes)
     assert_int_equal(failed, 0);
 }
 
+/* The largest relative error of var() over an axis of x[n, c], in f64. */
+static double worst_of_f64(kiln_prog *prog, const double *x, int axis, const int64_t shape[2])
+{
+    const int64_t groups = shape[1 - axis], members = shape[axis], step = axis ? 1 : shape[1];
+    double *got = malloc((size_t)groups * sizeof *got), error = 0;
+    kiln_arg args[] = {{"x", (void *)(uintptr_t)x, KILN_F64, 2, shape, NULL},
+                       {"y", got, KILN_F64, 1, &groups, NULL}};
+    good(run_hostile(prog, args, 2));
+    for (int64_t g = 0; g < groups; g++) {
+        const double *from = x + g * (axis ? shape[1] : 1);
+        long double mean = 0, squares = 0;
+        for (int64_t i = 0; i < members; i++)
+            mean += from[i * step];
+        mean /= members;
+        for (int64_t i = 0; i < members; i++)
+            squares += (from[i * step] - mean) * (from[i * step] - mean);
+        const double want = (double)(squares / members);
+        error = fmax(error, fabs(got[g] - want) / want);
+    }
+    free(got);
+    return error;
+}
+
+/* Outliers at the place `at` of each group; the others have values of about 1. */
+static double *with_outliers(const int64_t shape[2], int axis, int64_t at)
+{
+    const int64_t n = shape[0] * shape[1];
+    double *x = malloc((size_t)n * sizeof *x);
+    uint64_t state = 1;
+    for (int64_t i = 0; i < n; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        x[i] = (axis ? i % shape[1] : i / shape[1]) == at ? 3e6 + 1.0 / 3
+                                                          : (double)(state >> 11) * 0x1p-53;
+    }
+    return x;
+}
+
+static void test_outliers(void **state)
+{
+    static const int64_t sizes[][2] = {{3, 40}, {40, 300}, {300, 41}, {4, 3000}, {3000, 3}};
+    static const char *const texts[] = {
+        "def f(x: f64[N, C]):\n    y = var(x, axis=0)\n    return y\n",
+        "def f(x: f64[N, C]):\n    y = var(x, axis=1)\n    return y\n"};
+    kiln_ctx *ctx = open_device("cpu");
+    double most = 0;
+    (void)state;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int axis = 0; axis < 2; axis++) {
+            const int64_t places[] = {0, 1, sizes[s][axis] / 2, sizes[s][axis] - 1};
+            kiln_prog *prog = compile_with(ctx, texts[axis], NULL);
+            for (int k = 0; k < 4; k++) {
+                double *x = with_outliers(sizes[s], axis, places[k]);
+                most = fmax(most, worst_of_f64(prog, x, axis, sizes[s]));
+                free(x);
+            }
+            kiln_prog_destroy(prog);
+        }
+    kiln_ctx_destroy(ctx);
+    if (most > 16 * DBL_EPSILON)
+        fail_msg("relative error %g", most);
+    assert_true(most <= 16 * DBL_EPSILON);
+}
+
 static void test_reference(void **state)
 {
     (void)state;
@@ -140,6 +207,7 @@ int main(void)
         cmocka_unit_test(test_reference),
         cmocka_unit_test(test_cpu),
         cmocka_unit_test(test_emu),
+        cmocka_unit_test(test_outliers),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(data);

@@ -145,6 +145,14 @@ kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red)
     return kn_is_float(t) && (red->op == KN_OP_SUM || red->op == KN_OP_PROD) ? KN_F64 : t;
 }
 
+bool kn_c_has_variance(const kn_phase *p, int stage)
+{
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (p->nest.reds.data[r].op == KN_OP_VAR && p->nest.reds.data[r].stage == stage)
+            return true;
+    return false;
+}
+
 int kn_c_owner(const kn_phase *p, int r)
 {
     const kn_red *red = &p->nest.reds.data[r];

@@ -39,8 +39,9 @@ typedef struct kn_fold {
     void (*start)(__INT64_TYPE__ n, void *acc);                  /* acc[i] = identity */
     void (*reduce)(__INT64_TYPE__ n, void *acc, const void *in); /* acc[0] accumulates in[0..n) */
     void (*accumulate)(__INT64_TYPE__ n, void *acc, const void *in); /* acc[i] accumulates in[i] */
-    /* total acc[i] accumulates from[i], what members were accumulated in; only if blocked */
+    /* total acc[i] accumulates from[i], what members were accumulated in; and those begin again; only if blocked */
     void (*merge)(__INT64_TYPE__ n, void *acc, const void *from);
+    void (*again)(__INT64_TYPE__ n, void *acc, const void *total);
     /* 2 n groups become n: acc[i] gets what acc[n + i] has, in the totals of those that are blocked */
     void (*halve)(__INT64_TYPE__ n, void *acc);
     void (*finish)(__INT64_TYPE__ n, void *out,
@@ -54,6 +55,16 @@ typedef struct kn_fold {
 #define KN_FOLD_LANES 16
 /* Columns: members before an accumulator that is blocked is added to its total. */
 #define KN_FOLD_MEMBERS 256
+
+/* Where the block of members ends that begins at member i. Where there are variances the first ones are short, for what is
+ * known of the mean before they end is one member, or the mean of a few (runtime/cpu/forms.h). */
+static inline __INT64_TYPE__ kn_members_end(__INT64_TYPE__ i, int variances)
+{
+    return !variances || i >= 64 ? (i / KN_FOLD_MEMBERS + 1) * KN_FOLD_MEMBERS
+           : i >= 16             ? 64
+           : i >= 4              ? 16
+                                 : 4;
+}
 
 /* The first checked index that is out of bounds. */
 typedef struct kn_bad_index {

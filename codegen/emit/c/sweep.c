@@ -127,8 +127,8 @@ static void put_lane(kn_c_writing *g, int loop)
     forget(g);
 }
 
-/* What reduction r takes deviations from: the value at lane `l`, which no lane has computed yet. */
-static void put_shift(kn_c_writing *g, int r, int loop, const char *to)
+/* The value of reduction r at lane `l`, which no lane has computed yet. */
+static const char *put_ahead(kn_c_writing *g, int r, int loop)
 {
     const int v = g->w->ph->nest.reds.data[r].value;
     forget(g);
@@ -136,9 +136,10 @@ static void put_shift(kn_c_writing *g, int r, int loop, const char *to)
     for (int i = 0; i < g->w->ph->nest.values.len; i++)
         put_value(g, i, loop);
     want(g, v);
-    kn_c_line(g->w, "%s = kn_shift((f64)%s);", to, kn_c_operand(g, v, loop));
+    const char *value = kn_c_operand(g, v, loop);
     g->dry = false;
     forget(g);
+    return value;
 }
 
 static bool shifts(const kn_c_writing *g, int r, int loop)
@@ -167,19 +168,44 @@ static void put_fetches(kn_c_writing *g, int loop)
             kn_c_line(w, "KN_FETCH(p%d + from);", v);
 }
 
+/* What deviations are taken from: the first member, or of f64 the mean of the first (runtime/cpu/forms.h says why). */
+static void put_row_shift(kn_c_writing *g, int r, int loop)
+{
+    kn_c_writer *w = g->w;
+    const bool mean = kn_c_value_at(g, w->ph->nest.reds.data[r].value)->dtype == KN_F64;
+    kn_c_line(w, "f64 shift%d;", r);
+    if (!mean || w->mode != KN_C_SHORT) {
+        kn_c_line(w, mean ? "if (n < KN_FOLD_LANES) {" : "{");
+        w->indent++;
+        kn_c_line(w, "const i64 l = 0;");
+        kn_c_line(w, "shift%d = kn_shift((f64)%s);", r, put_ahead(g, r, loop));
+        kn_c_close(w);
+    }
+    if (!mean)
+        return;
+    kn_c_line(w, w->mode != KN_C_SHORT ? "else {" : "{");
+    w->indent++;
+    kn_c_line(w, "f64 part%d[KN_FOLD_LANES];", r);
+    kn_c_line(w, "KN_LANES KN_FEW");
+    kn_c_open(w, "for (i64 l = 0; l < KN_FOLD_LANES; l++)");
+    kn_c_line(w, "part%d[l] = %s * (1.0 / KN_FOLD_LANES);", r, put_ahead(g, r, loop));
+    kn_c_close(w);
+    for (int half = KN_FOLD_LANES / 2; half; half /= 2) {
+        kn_c_line(w, "KN_FEW");
+        kn_c_line(w, "for (int j = 0; j < %d; j++)", half);
+        kn_c_line(w, "    part%d[j] += part%d[j + %d];", r, r, half);
+    }
+    kn_c_line(w, "shift%d = kn_shift(part%d[0]);", r, r);
+    kn_c_close(w);
+}
+
 /* What the accumulators of a loop begin with. */
 static void put_accs(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     for (int r = 0; r < w->ph->nest.reds.len; r++) {
-        if (shifts(g, r, loop)) {
-            kn_c_line(w, "f64 shift%d;", r);
-            kn_c_line(w, "{");
-            w->indent++;
-            kn_c_line(w, "const i64 l = 0;");
-            put_shift(g, r, loop, kn_c_printed(w, "shift%d", r));
-            kn_c_close(w);
-        }
+        if (shifts(g, r, loop))
+            put_row_shift(g, r, loop);
         if (adds_here(g, r, loop))
             kn_c_declare_acc(w, r);
     }
@@ -341,19 +367,19 @@ static int at_once(const kn_c_writing *g)
     return KN_MEMBERS;
 }
 
-/* The first member of those that are accumulated together is what deviations are taken from. */
+/* The very first member is what deviations are taken from, until there is a mean. */
 static void put_shifts(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     for (int r = 0; r < w->ph->nest.reds.len; r++) {
         if (!shifts(g, r, loop))
             continue;
-        kn_c_open(w, "if (s->fresh)");
+        kn_c_open(w, "if (s->fresh && *(const f64 *)s->total%d == 0)", r);
         if (w->members)
             kn_c_line(w, "const i64 m = 0;");
         kn_c_line(w, "KN_LANES");
         kn_c_open(w, "for (i64 l = 0; l < n; l++)");
-        put_shift(g, r, loop, kn_c_printed(w, "shifts%d[l]", r));
+        kn_c_line(w, "shifts%d[l] = kn_shift((f64)%s);", r, put_ahead(g, r, loop));
         kn_c_close(w);
         kn_c_close(w);
     }

@@ -252,7 +252,7 @@ static void put_merges(kn_c_writer *w, int stage, const char *lanes)
         if (p->nest.reds.data[r].op == KN_OP_VAR)
             kn_c_line(w, "*(f64 *)s->acc%d = (f64)(stop - i);", r);
         kn_c_line(w, "c->fold[%d]->merge(%s, s->total%d, s->acc%d);", r, lanes, r, r);
-        kn_c_line(w, "c->fold[%d]->start(%s, s->acc%d);", r, lanes, r);
+        kn_c_line(w, "c->fold[%d]->again(%s, s->acc%d, s->total%d);", r, lanes, r, r);
         kn_c_close(w);
     }
 }
@@ -269,6 +269,10 @@ static void put_halves(kn_c_writer *w, int stage)
             state = kn_c_printed(w, "c->fold[%d]->blocked ? s->total%d : s->acc%d", r, r, r);
         kn_c_line(w, "for (i64 k = lanes / 2; k >= n; k /= 2)");
         kn_c_line(w, "    c->fold[%d]->halve(k, %s);", r, state);
+        if (!has_total(&p->nest.reds.data[r]))
+            continue;
+        kn_c_line(w, "if (c->fold[%d]->blocked)", r);
+        kn_c_line(w, "    c->fold[%d]->again(n, s->acc%d, s->total%d);", r, r, r);
     }
 }
 
@@ -415,7 +419,8 @@ static void put_member_loop(kn_c_writer *w, int stage, const member_loop *of)
 {
     const int first = w->ph->nest.ngroup, last = w->ph->nest.naxes - 1;
     kn_c_open(w, "for (i64 i = %s, stop; i < %s; i = stop)", of->from, of->to);
-    kn_c_line(w, "stop = KN_MIN(%s, i + KN_FOLD_MEMBERS);", of->to);
+    kn_c_line(w, "stop = KN_MIN(%s, %s + kn_members_end(i - %s, %d));", of->to, of->from, of->from,
+              kn_c_has_variance(w->ph, stage));
     kn_c_line(w, "s->fresh = 1;");
     kn_c_open(w, "for (i64 m = i; m < stop; m += s->members)");
     put_members(w, stage);
