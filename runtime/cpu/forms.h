@@ -192,7 +192,7 @@ static __attribute__((unused)) void VAR_merge(int64_t n, void *acc, const void *
     const double *shift = (const double *)from + 1, *sums = shift + n, *squares = sums + n;
     if (other == 0)
         return;
-    const kn_share share = kn_share_of(*count, other);
+    const kn_weights share = kn_weights_of(*count, other);
     EACH
     {
         const double of[3] = {shift[i], sums[i], squares[i]};

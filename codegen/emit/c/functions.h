@@ -110,21 +110,21 @@ static inline float kn_tanh_f32(float x)
 static inline double kn_shift(double member) { return member - member == 0 ? member : 0; }
 
 /* Members of a group that have been seen, and others: how many others, their share of all, and that of the product. */
-typedef struct kn_share {
+typedef struct kn_weights {
     double others, part, both;
-} kn_share;
+} kn_weights;
 
-static inline kn_share kn_share_of(double seen, double others)
+static inline kn_weights kn_weights_of(double seen, double others)
 {
     const double part = others / (seen + others);
-    const kn_share s = {others, part, seen * part};
+    const kn_weights s = {others, part, seen * part};
     return s;
 }
 
 /* The mean of the members that have been seen, the sum of their squared deviations from it, and their own, merged with those
  * of others whose deviations from `shift` have these sums (Chan; codegen/plan/form/moments.c has the source). The sum is
  * not the mean's product, which an infinity makes NaN. */
-static inline void kn_merge_moments(double *mean, double *m2, double *total, kn_share s,
+static inline void kn_merge_moments(double *mean, double *m2, double *total, kn_weights s,
                                     const double of[3])
 {
     const double shift = of[0], sum = of[1], squares = of[2];
@@ -142,7 +142,7 @@ static inline void kn_add_moments(double acc[4], double others, double shift, do
     const double of[3] = {shift, sum, squares};
     if (others == 0)
         return;
-    kn_merge_moments(&acc[1], &acc[2], &acc[3], kn_share_of(acc[0], others), of);
+    kn_merge_moments(&acc[1], &acc[2], &acc[3], kn_weights_of(acc[0], others), of);
     acc[0] += others;
 }
 

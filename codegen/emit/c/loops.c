@@ -69,7 +69,12 @@ static bool in_row(const kn_c_writing *g, int v)
 /* "[l]": a lane of its array. */
 const char *kn_c_place(const kn_c_writing *g, int v)
 {
-    return g->w->members && in_row(g, v) ? "[l + m * lanes]" : "[l]";
+    if (!g->w->members || !in_row(g, v))
+        return "[l]";
+    if (g->w->over[v] < 0)
+        return "[l + m * lanes]";
+    return kn_c_printed(g->w, "[l + m * step%d]",
+                        kn_c_member_stride(g->w->ph, true, g->w->over[v]));
 }
 
 /* The name of what holds its lanes, as an array; NULL: nothing does. */
@@ -116,8 +121,7 @@ static void declare(kn_c_writing *g, int v)
     else if (value->kind == KN_V_EXTENT)
         kn_c_line(w, "const %s %s = c->extent[%d];", type, name, value->index);
     else if (kn_c_is_kept(w, v, g->l.stage))
-        kn_c_line(w, "const %s *const a%d = (const %s *)(s->rows + %d * c->row) + s->row;", type, v,
-                  type, w->kept[v]);
+        kn_c_line(w, "const %s *const a%d = %s;", type, v, kn_c_kept_row(w, v));
     else if (value->kind == KN_V_RESULT && w->lane[v])
         kn_c_line(w, "const %s *const a%d = s->r%d%s;", type, v, value->index,
                   w->one_run ? "" : " + done");
@@ -147,7 +151,16 @@ static void declare_used(kn_c_writing *g)
 static bool uses_rows(const kn_c_writing *g)
 {
     for (int v = 0; v < g->w->ph->nest.values.len; v++)
-        if (g->w->kept[v] >= 0 && (g->l.array[v] || g->known[v]))
+        if (g->w->kept[v] >= 0 && g->w->over[v] < 0 && (g->l.array[v] || g->known[v]))
+            return true;
+    return false;
+}
+
+/* Is a value that it reads or writes kept where store s writes? */
+static bool keeps_at(const kn_c_writing *g, int s)
+{
+    for (int v = 0; v < g->w->ph->nest.values.len; v++)
+        if (g->w->over[v] == s && (g->l.array[v] || g->known[v]))
             return true;
     return false;
 }
@@ -274,8 +287,7 @@ static void put_array(kn_c_writing *g, int v)
     if (g->l.through[v] >= 0)
         kn_c_line(w, "%s *const a%d = q%d;", type, v, g->l.through[v]);
     else if (in_row(g, v))
-        kn_c_line(w, "%s *const a%d = (%s *)(s->rows + %d * c->row) + s->row;", type, v, type,
-                  w->kept[v]);
+        kn_c_line(w, "%s *const a%d = %s;", type, v, kn_c_kept_row(w, v));
     else
         kn_c_line(w, "%s *const a%d = (%s *)(s->block + %d * c->slot)%s;", type, v, type,
                   g->l.slot[v], w->one_run ? "" : " + done");
@@ -296,12 +308,12 @@ static void put_top(kn_c_writing *g)
     for (int s = 0; s < p->nest.stores.len; s++) {
         const kn_store *st = kn_c_store_at(g, s);
         bool partial = st->kind == KN_STORE_PARTIAL, here = g->l.store_loop[s] >= 0;
+        if (here || keeps_at(g, s))
+            put_steps(w, &st->access, kn_c_number_of(p, true, s));
         if (!here && (partial || g->l.through[st->value] != s))
             continue;
         const kn_buf *buf = &w->k->bufs.data[st->access.buf];
         const char *type = kn_c_type(buf->dtype);
-        if (here)
-            put_steps(w, &st->access, kn_c_number_of(p, true, s));
         kn_c_line(w, "%s *const q%d = (%s *)c->buf[%d]%s; /* %s */", type, s, type, st->access.buf,
                   kn_c_origin(w, &st->access, kn_c_number_of(p, true, s), partial), buf->name);
     }
@@ -463,8 +475,7 @@ static void put_fold_function(kn_c_writing *g, const char *name)
         if (!kn_c_is_folded(w, &g->l, v))
             continue;
         if (in_row(g, v))
-            kn_c_line(w, "const %s *const a%d = (const %s *)(s->rows + %d * c->row) + s->row;",
-                      type, v, type, w->kept[v]);
+            kn_c_line(w, "const %s *const a%d = %s;", type, v, kn_c_kept_row(w, v));
         else if (g->l.array[v] || g->l.copied[v])
             kn_c_line(w, "const %s *const a%d = (const %s *)(s->block + %d * c->slot);", type, v,
                       type, g->l.slot[v]);

@@ -43,16 +43,15 @@ static void place_own(kn_c_writer *w)
 {
     const kn_phase *p = w->ph;
     w->own = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
-    w->kept = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
     w->turned = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
     w->result = KN_NEW_ARRAY(w->a, int, p->nest.reds.len + 1);
     w->acc = KN_NEW_ARRAY(w->a, int, p->nest.reds.len + 1);
-    w->owns = w->rows = 0;
+    w->owns = 0;
+    kn_c_place_kept(w);
     for (int i = 0; i < p->nest.values.len; i++) {
         const kn_value *v = &p->nest.values.data[i];
         bool group = w->needed[i] && kn_c_is_group(v) && v->kind != KN_V_RESULT;
         w->own[i] = group && w->lane[i] && w->mode == KN_C_COLS ? w->owns++ : -1;
-        w->kept[i] = kn_kept(p, i) == KN_KEEP_FRAME ? w->rows++ : -1;
         w->turned[i] = kn_c_is_turned(w, i) ? w->owns++ : -1;
     }
     for (int r = 0; r < p->nest.reds.len && w->mode == KN_C_COLS; r++) {

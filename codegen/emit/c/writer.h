@@ -4,6 +4,7 @@
  *   op.c        one operation as a C expression
  *   text.c      lines, names, literals
  *   reduce.c    the accumulators of loops
+ *   kept.c      where values are that later sweeps read again
  *   lanes.c     what a block of lanes computes, divided into loops (kn_c_lanes)
  *   sweep.c     one of those loops as text
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
@@ -35,6 +36,7 @@ typedef struct kn_c_writer {
     bool *lane;   /* per value: it may differ from lane to lane */
     int *own;     /* per value, cols: the array of a group value; -1 */
     int *kept;    /* per value: the row that keeps it; -1 */
+    int *over;    /* per value: the store whose place keeps it instead; -1 */
     int *turned;  /* per value, tiles: the array that has the tile of it; -1 */
     int owns; /* arrays of group values, results, accumulators and tiles; blocks' arrays come behind */
     int slots; /* the most arrays so far */
@@ -103,6 +105,13 @@ const char *kn_c_value(kn_c_writer *w, int value);
 const char *kn_c_literal(kn_c_writer *w, kn_scalar v);
 /* The state's name: "kiln_softmax_0_rows". */
 const char *kn_c_state(kn_c_writer *w);
+
+/* ---- kept.c ---- */
+
+/* Sets w->kept, w->over and w->rows of a walk. */
+void kn_c_place_kept(kn_c_writer *w);
+/* Where value v is kept: "(f32 *)(s->rows + 2 * c->row) + s->row". */
+const char *kn_c_kept_row(kn_c_writer *w, int v);
 
 /* ---- lanes.c ---- */
 
