@@ -75,10 +75,12 @@ static void must_be_same(const program *p, const kn_program_options *o, const ch
             if (!same_element(m->dtype, want[i] + at * bytes, m->block + at * bytes))
                 fail_msg(
                     "%s, KILN_SEED=%llu, fusion %s, schedule %s: element %lld of the block of %s "
-                    "differs",
+                    "is %.17g, compiled %.17g",
                     what, (unsigned long long)p->seed, o->fusion ? "on" : "off",
                     o->schedule ? o->schedule : "chosen", (long long)at,
-                    p->graph->outputs.data[i].name);
+                    p->graph->outputs.data[i].name,
+                    kn_scalar_load(m->dtype, want[i] + at * bytes).f,
+                    kn_scalar_load(m->dtype, m->block + at * bytes).f);
     }
 }
 

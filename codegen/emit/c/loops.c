@@ -191,7 +191,7 @@ static void put_call(kn_c_writing *g, const kn_value *v, const char *n, const ch
     for (int k = 0; k < v->nin; k++) {
         int in = v->in[k];
         kn_put(&t, k ? ", " : "");
-        if (array_of(g, in)) {
+        if (array_of(g, in) && g->l.way[in] != KN_C_SAME) { /* a loop fills that later */
             kn_put(&t, array_of(g, in));
         } else if (g->l.way[in] == KN_C_READ) {
             kn_putf(&t, "p%d", in);
