@@ -265,10 +265,18 @@ static void work(void *ctx, int64_t task, void *scratch)
 
 /* ---- dividing a phase into units and tasks ---- */
 
-static bool choose_cols(const kn_phase *p)
+/* Are two or three groups columns whose members lie side by side, not rows that stride? */
+static bool are_narrow(const kn_phase_plan *plan, const kn_phase *p)
+{
+    return p->how.walk == KN_WALK_COLS && p->nest.groups > 1 && !plan->kept &&
+           kn_cpu_can_lie_beside(plan, p) > 1;
+}
+
+static bool choose_cols(const kn_phase_plan *plan, const kn_phase *p)
 {
     return p->how.walk != KN_WALK_FLAT && p->nest.ngroup > 0 &&
-           kn_by_cols(p->how.walk == KN_WALK_COLS, kn_scheduled_groups(p), p->nest.members);
+           (kn_by_cols(p->how.walk == KN_WALK_COLS, kn_scheduled_groups(p), p->nest.members) ||
+            are_narrow(plan, p));
 }
 
 static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
@@ -321,7 +329,7 @@ static bool can_be_short(const kn_phase_plan *plan, const kn_phase *p)
 
 kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p)
 {
-    return choose_cols(p)            ? KN_C_COLS
+    return choose_cols(plan, p)      ? KN_C_COLS
            : choose_squares(plan, p) ? KN_C_TILES
            : can_be_short(plan, p)   ? KN_C_SHORT
                                      : KN_C_ROWS;

@@ -18,29 +18,33 @@ static bool is_dense(const kn_access *a, int64_t groups)
     return lanes && a->kind[1] == KN_STRIDE_PARAM && a->stride[1] == groups;
 }
 
-static bool are_dense(const kn_job *job)
+static bool are_dense(const kn_phase_plan *plan, const kn_phase *p)
 {
-    const kn_phase_plan *plan = job->plan;
     for (int t = 0; t < plan->nstages; t++)
         for (int i = 0; i < plan->stages[t].accesses.len; i++) {
             const kn_access_ref *ref = &plan->accesses.data[plan->stages[t].accesses.data[i]];
-            if (!is_dense(access_of(job->phase, ref), job->phase->nest.groups))
+            if (!is_dense(access_of(p, ref), p->nest.groups))
                 return false;
         }
     return true;
 }
 
-int64_t kn_cpu_beside(const kn_job *job)
+int64_t kn_cpu_can_lie_beside(const kn_phase_plan *plan, const kn_phase *p)
 {
-    const kn_phase *p = job->phase;
     const int64_t beside = kn_beside(p->nest.groups);
-    if (!job->cols || !kn_c_can_be_narrow(p) || kn_is_invariant(p) || job->plan->ordered ||
-        job->cut.parts != 1 || job->cut.most < p->nest.groups || p->nest.members < 4 * beside)
+    if (!kn_c_can_be_narrow(p) || kn_is_invariant(p) || plan->ordered ||
+        p->nest.members < 4 * beside)
         return 1;
     for (int r = 0; r < p->nest.reds.len; r++)
         if (p->nest.reds.data[r].by)
             return 1;
-    return are_dense(job) ? beside : 1;
+    return are_dense(plan, p) ? beside : 1;
+}
+
+int64_t kn_cpu_beside(const kn_job *job)
+{
+    const bool all = job->cut.parts == 1 && job->cut.most >= job->phase->nest.groups;
+    return job->cols && all ? kn_cpu_can_lie_beside(job->plan, job->phase) : 1;
 }
 
 void kn_cpu_side_numbers(const kn_phase *p, int64_t beside, int64_t *numbers)

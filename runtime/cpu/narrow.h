@@ -14,7 +14,9 @@
 
 #include "runtime/cpu/frame.h"
 
-/* How many members lie side by side in a job that has been cut; 1: none do. */
+/* How many members of a phase's columns can lie side by side; 1: none can. */
+int64_t kn_cpu_can_lie_beside(const kn_phase_plan *plan, const kn_phase *p);
+/* How many do in a job that has been cut. */
 int64_t kn_cpu_beside(const kn_job *job);
 
 /* The numbers of the phase (kn_c_numbers()), for members so taken. */
