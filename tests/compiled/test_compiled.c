@@ -62,6 +62,12 @@ static char **outputs_of(const program *p)
     return copy;
 }
 
+static double number_at(kn_dtype t, const char *x)
+{
+    const kn_scalar v = kn_scalar_load(t, x);
+    return kn_is_inexact(t) ? v.f : (double)v.i;
+}
+
 static void must_be_same(const program *p, const kn_program_options *o, const char *what)
 {
     static tally seen;
@@ -78,9 +84,8 @@ static void must_be_same(const program *p, const kn_program_options *o, const ch
                     "is %.17g, compiled %.17g",
                     what, (unsigned long long)p->seed, o->fusion ? "on" : "off",
                     o->schedule ? o->schedule : "chosen", (long long)at,
-                    p->graph->outputs.data[i].name,
-                    kn_scalar_load(m->dtype, want[i] + at * bytes).f,
-                    kn_scalar_load(m->dtype, m->block + at * bytes).f);
+                    p->graph->outputs.data[i].name, number_at(m->dtype, want[i] + at * bytes),
+                    number_at(m->dtype, m->block + at * bytes));
     }
 }
 
