@@ -62,8 +62,7 @@ typedef struct kn_problem {
     const int *over;
     int rank;    /* this one, of graph->ranks */
     bool inside; /* kernels can exchange with other ranks while they run */
-    bool
-        nested; /* and so can groups, as soon as they have results: all ranks have the same loop nests */
+    bool nested; /* and so can groups: all ranks have the same loop nests */
     const kn_target *target;
     bool fusion;
     kn_force force;

@@ -177,15 +177,18 @@ static kn_node *mean(kn_graph *g, const kn_node *n, kn_node *x)
     return elem(g, KN_OP_DIV, over_ranks(g, n, KN_OP_SUM, x), count, n->loc);
 }
 
-/* The squares about the mean of all, of the members of rank r, by its sum and variance; 0 where it has none. */
+/* The squares about the mean of all, of the members of rank r, by its sum and variance; 0 where it has none. Its mean is
+ * the sum times a number that all groups share: each group would wait for a quotient a rank. */
 static kn_node *squares(kn_graph *g, const kn_node *n, kn_node *const *part, kn_node *mean, int r)
 {
     kn_dim count = kn_dim_at_rank(g->syms, members_of(g, n), r);
     kn_dtype t = mean->dtype;
-    kn_node *has = number(g, count, t, n->loc), *zero = kn_build_float(g, 0, n->loc);
-    zero = kn_build_cast(g, zero, t, n->loc);
-    kn_node *d =
-        elem(g, KN_OP_SUB, elem(g, KN_OP_DIV, of_rank(g, part[0], r), has, n->loc), mean, n->loc);
+    kn_node *has = number(g, count, t, n->loc);
+    kn_node *zero = kn_build_cast(g, kn_build_float(g, 0, n->loc), t, n->loc);
+    kn_node *one = kn_build_cast(g, kn_build_float(g, 1, n->loc), t, n->loc);
+    kn_node *each = elem(g, KN_OP_DIV, one, has, n->loc);
+    kn_node *d = elem(g, KN_OP_MUL, of_rank(g, part[0], r), each, n->loc);
+    d = elem(g, KN_OP_SUB, d, mean, n->loc);
     kn_node *both = of_rank(g, part[1], r);
     both = elem(g, KN_OP_ADD, both, elem(g, KN_OP_MUL, d, d, n->loc), n->loc);
     kn_node *any = elem(g, KN_OP_GT, has, zero, n->loc);

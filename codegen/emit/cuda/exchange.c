@@ -33,6 +33,7 @@ void kn_cuda_begin_peers(kn_cuda_writer *w)
         kn_cuda_line(w, "__syncthreads(); // others than the first warp send and receive, too");
 }
 
+/* Per value: for how many exchanges, one behind the other, it waits within the stage. */
 static const int *waits_within(kn_cuda_writer *w, int stage)
 {
     const kn_nest *nest = &w->ph->nest;

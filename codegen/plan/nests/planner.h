@@ -48,9 +48,8 @@ typedef struct kn_planner {
     int *buf_of_output; /* per graph output */
     int *output_of;     /* per graph node: the first output that it is; -1: none */
     int *next_output;   /* per graph output: the next one that is the same node; -1: none */
-    int *
-        exchange_of; /* per graph node: the first node that has a rank's; -1: ranks do not exchange it */
-    int *next_exchange; /* per graph node: the next one that has a rank's of the same; -1: none */
+    int *exchange_of;   /* per graph node: the first that is a rank's of it; -1: none */
+    int *next_exchange; /* per graph node: the next one that is a rank's of the same; -1: none */
     /* a reshape that these strides do not allow as a view */
     const kn_node *blocked;
     kn_shapes *shapes;
