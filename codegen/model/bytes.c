@@ -1,0 +1,187 @@
+/* What a phase moves between memory, the last cache and the multiprocessors. */
+#include "codegen/model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "codegen/kir/scatter_sum.h"
+
+/* Bytes that DRAM moves for an element of an access, of this stride: of strided ones whole sectors. */
+static double bytes_each(const kn_model *m, const kn_access *acc, double stride)
+{
+    double bytes = kn_bytes(m->k->bufs.data[acc->buf].dtype);
+    return least(bytes * most(stride, 1), most(bytes, m->m->sector));
+}
+
+/* Of access i. */
+static double stride_of(const kn_phase *ph, const kn_access *acc, int i)
+{
+    int va = kn_phase_vector_axis(ph);
+    return va < 0 || kn_transpose_of(ph, i) ? 1 : (double)llabs(acc->stride[va]);
+}
+
+/* Bytes that DRAM moves for all that a value reads. Gathered elements are anywhere, except for neighbours along the
+ * vector axis that the access itself keeps contiguous. */
+static double bytes_read(const kn_model *m, const kn_phase *ph, int value)
+{
+    const kn_value *v = &ph->nest.values.data[value];
+    kn_touched touched = kn_read_touches(m->k->arena, ph, value);
+    double stride = stride_of(ph, v->access, value), sector = m->m->sector;
+    double each = bytes_each(m, v->access, v->kind == KN_V_GATHER && stride == 0 ? sector : stride);
+    double all = bytes_each(m, v->access, 1) * (double)touched.most;
+    return least(each * (double)touched.steps, v->kind == KN_V_GATHER ? all : INFINITY);
+}
+
+static double bytes_written(const kn_model *m, const kn_phase *ph, int store)
+{
+    const kn_access *acc = &ph->nest.stores.data[store].access;
+    double total = bytes_each(m, acc, stride_of(ph, acc, ph->nest.values.len + store));
+    for (int a = 0; a < ph->nest.naxes; a++)
+        total *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
+    return acc->split_stride ? total * (double)kn_parts_left(ph) : total;
+}
+
+double kn_model_compacting_blocks(const kn_phase *ph)
+{
+    return ceil((double)ph->nest.groups / kn_cols_width(ph));
+}
+
+double kn_model_part_found(const kn_phase *ph)
+{
+    return ph->how.scatter_sum ? kn_scatter_sum_part(ph, kn_cols_width(ph)) : 1;
+}
+
+/* The fraction of the last-level cache that still has the end of a stream when it is read in reverse, as far as both
+ * sweeps are in step (measured: docs/lab/read-twice.md). */
+static const double END_CACHED = 0.8;
+
+/* Counts a read of an array of which `known` bytes were last touched `distance` bytes ago; negative: never. The cache
+ * holds all of these up to the cache's size, and none from twice the size on. */
+static void count_read(const kn_model *m, kn_traffic *t, double bytes, double known,
+                       double distance, bool reversed)
+{
+    double cached = most(0, least(1, 2 - distance / m->m->cache_bytes));
+    if (reversed) /* what was read last is read first, so the cache has the end of the stream */
+        cached = most(cached, least(1, END_CACHED * m->m->cache_bytes / distance));
+    cached = distance < 0 ? 0 : cached * least(bytes, known);
+    t->memory += bytes - cached;
+    t->cache += cached;
+}
+
+static int sweeps_of(const kn_phase *ph) { return ph->nest.nsweeps > 0 ? ph->nest.nsweeps : 1; }
+
+/* What each sweep of the phase needs, found once for all that is asked of it. */
+void kn_model_find_needs(kn_model *m, const kn_phase *ph)
+{
+    const int n = ph->nest.values.len;
+    m->needs = KN_NEW_ARRAY(m->k->arena, bool, (int64_t)sweeps_of(ph) * n + 1);
+    for (int sweep = 0; sweep < sweeps_of(ph); sweep++)
+        kn_phase_needs(ph, sweep, m->needs + (int64_t)sweep * n);
+}
+
+void kn_model_at_sweep(kn_model *m, const kn_phase *ph, int sweep)
+{
+    m->need = m->needs + (int64_t)sweep * ph->nest.values.len;
+}
+
+bool kn_model_loads(const kn_model *m, const kn_phase *ph, int i, int sweep, const bool *done)
+{
+    const kn_value *v = &ph->nest.values.data[i];
+    if (!kn_is_read(v) || done[i])
+        return false;
+    return v->level == KN_GROUP ? sweep == 0 : m->need[i];
+}
+
+bool kn_model_differs_by_group(const kn_model *m, const kn_phase *ph, int value)
+{
+    uint32_t groups = (1u << ph->nest.ngroup) - 1;
+    return ph->nest.ngroup == 0 || kn_read_touches(m->k->arena, ph, value).axes & groups;
+}
+
+/* Counts a sweep's loads. What an earlier sweep of the phase has read is `distance_in_phase` bytes ago, those of the
+ * groups worked on at a time. */
+static void sweep_reads(kn_model *m, const kn_phase *ph, int sweep, double distance_in_phase,
+                        kn_traffic *t)
+{
+    double swept = m->moved;
+    kn_model_at_sweep(m, ph, sweep);
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
+        if (!kn_model_loads(m, ph, i, sweep, t->done))
+            continue;
+        int buf = v->access->buf;
+        double bytes = bytes_read(m, ph, i) * (1 - kn_part_on_chip(m->k, ph, i));
+        double seen = m->seen[buf];
+        bool earlier = !t->touched[buf] && seen >= 0;
+        double distance = t->touched[buf] ? distance_in_phase : earlier ? swept - seen : -1;
+        count_read(m, t, bytes, t->touched[buf] ? INFINITY : m->known[buf], distance,
+                   earlier && sweep == 0 && m->reversed);
+        if (ph->how.hoisted && kn_is_hoisted(ph, i))
+            t->cache += bytes * (t->at_once - 1);
+        else if (v->level == KN_ELEMENT && !kn_model_differs_by_group(m, ph, i))
+            t->broadcast += bytes;
+        t->done[i] = kn_kept(ph, i) || v->level == KN_GROUP;
+        t->touched[buf] = true;
+        m->own[buf] += bytes;
+        m->moved += bytes;
+    }
+}
+
+static void sweep_writes(kn_model *m, const kn_phase *ph, int sweep, kn_traffic *t)
+{
+    int last = sweeps_of(ph) - 1;
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        const kn_store *st = &ph->nest.stores.data[i];
+        if ((st->stage < last ? st->stage : last) != sweep)
+            continue;
+        double bytes = bytes_written(m, ph, i);
+        t->memory += bytes;
+        t->written += bytes;
+        m->moved += bytes;
+        t->touched[st->access.buf] = true;
+        m->own[st->access.buf] += bytes;
+    }
+}
+
+/* Groups that the machine works on at a time. */
+static double groups_at_once(const kn_model *m, const kn_phase *ph, const kn_spread *s)
+{
+    double side = ph->how.walk == KN_WALK_COLS  ? kn_cols_width(ph)
+                  : ph->how.tpg < m->k->threads ? (double)m->k->threads / ph->how.tpg
+                                                : 1;
+    return most(1, s->blocks / s->waves) * side / (double)ph->num.splits;
+}
+
+/* A phase that has touched the buffer ends. */
+static void leave(kn_model *m, int buf, double moved_before)
+{
+    if (m->touched[buf]) {
+        m->seen[buf] = moved_before;
+        m->known[buf] = m->own[buf];
+    }
+    m->touched[buf] = false;
+    m->own[buf] = 0;
+}
+
+kn_traffic kn_model_traffic(kn_model *m, const kn_phase *ph, const kn_spread *s)
+{
+    kn_traffic t = {.at_once = least(groups_at_once(m, ph, s), (double)ph->nest.groups),
+                    .done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1),
+                    .touched = m->touched};
+    double part = t.at_once / (double)ph->nest.groups, before = m->moved;
+    for (int sweep = 0; sweep < sweeps_of(ph); sweep++) {
+        sweep_reads(m, ph, sweep, (m->moved - before) * part, &t);
+        sweep_writes(m, ph, sweep, &t);
+    }
+    /* broadcast arrays come from the last-level cache again for each group, unless the unit's own cache holds them */
+    if (t.broadcast > m->m->near_bytes - (double)m->k->shared * s->blocks_a_unit)
+        t.cache +=
+            t.broadcast *
+            ((ph->how.scatter_sum ? kn_model_compacting_blocks(ph) : (double)ph->nest.groups) - 1);
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_is_read(kn_value_at(ph, i)))
+            leave(m, kn_value_at(ph, i)->access->buf, before);
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        leave(m, ph->nest.stores.data[i].access.buf, before);
+    return t;
+}

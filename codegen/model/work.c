@@ -1,0 +1,166 @@
+/* What the multiprocessors compute for a phase, in additions. */
+#include "codegen/model/model.h"
+
+#include <math.h>
+
+#include "codegen/kir/grid.h"
+#include "codegen/kir/lanes.h"
+#include "codegen/kir/precision.h"
+
+/* Costs in additions, beside those of codegen/kir/precision.h: of an accumulation by its state, a step of a vector, and
+ * locating it along a further axis. */
+enum {
+    DOUBLE = 2,   /* 64 bits relative to 32, but for functions */
+    QUOTIENT = 8, /* the same of quotients and remainders of integers */
+    PLAIN_COST = 2,
+    MOMENTS_COST = 18,
+    PEAK_COST = 12, /* of f32; of f64 its exponentials are exact */
+    EXACT_PEAK_COST = 18,
+    STEP_COST = 15,
+    FULL_COST = 5,    /* of a step without a bounds check */
+    GROUP_COST = 40,  /* of a group, to each thread that works on it */
+    RANGE_COST = 20,  /* of what a block's warps have of it */
+    SHUFFLE_COST = 4, /* of combining with another lane */
+    ONCE = 2,         /* what a thread computes once a group, where nothing is in between */
+    AXIS_COST = 38,
+    COMPACT_COST = 12,   /* of testing a member's place */
+    LANE_AXIS_COST = 10, /* of a lane of linear vectors */
+    TILE_COST = 4,       /* of an element that goes through a tile, besides its load or store */
+    TILE_STEP_COST = 12, /* of a vector between memory and the tile */
+    TILE_START_COST = 80 /* of a thread's share of a tile, where blocks take one at a time */
+};
+
+static double accumulating(const kn_phase *ph, int red)
+{
+    if (kn_red_owner(ph, red) != red)
+        return 0;
+    kn_state state = kn_red_state(ph, red);
+    return state == KN_STATE_MOMENTS ? MOMENTS_COST
+           : state == KN_STATE_PEAK
+               ? ph->nest.reds.data[red].dtype == KN_F32 ? PEAK_COST : EXACT_PEAK_COST
+               : PLAIN_COST;
+}
+
+/* Is it another name for registers that are there: an integer in more or fewer bits, the upper half of 64? */
+static bool is_renamed(const kn_phase *ph, const kn_value *v)
+{
+    const kn_value *x = v->kind == KN_V_ELEM ? kn_value_at(ph, v->in[0]) : v;
+    const kn_value *by = kn_is_elem(v, KN_OP_SHR) ? kn_value_at(ph, v->in[1]) : NULL;
+    if (!kn_is_int(v->dtype) || !kn_is_int(x->dtype))
+        return false;
+    return kn_is_elem(v, KN_OP_CAST) ||
+           (by && by->kind == KN_V_CONST && kn_bytes(v->dtype) == 8 && by->value.i == 32);
+}
+
+/* What value i takes a lane: lanes that are alike share it, and what is known of them beforehand takes nothing. */
+static double a_lane(const kn_phase *ph, const kn_lanes *lanes, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    bool chosen = kn_is_elem(v, KN_OP_WHERE) && lanes && lanes[v->in[0]].known;
+    return !lanes ? 1 : lanes[i].known || chosen ? 0 : 1.0 / lanes[i].alike;
+}
+
+/* Has each lane of linear vectors to find the indices of its element? */
+static bool finds_indices(const kn_phase *ph)
+{
+    bool finds = false;
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        const kn_access *acc = kn_any_access(ph, i);
+        finds = finds || (acc && acc->axes && !acc->linear);
+    }
+    return finds;
+}
+
+/* What going through tiles takes an element. Of the last tile, and the last columns, only a part counts, but lanes go
+ * through all of it. */
+static double transposing(const kn_model *m, const kn_phase *ph)
+{
+    if (!ph->how.tile)
+        return 0;
+    const int tile = ph->how.tile, width = kn_cols_width(ph);
+    const double members = (double)ph->nest.members, groups = (double)ph->nest.groups;
+    double sum = 0;
+    for (int i = 0; i < ph->how.transposes.len; i++) {
+        const kn_transpose *t = &ph->how.transposes.data[i];
+        const int sweeps = t->store || kn_kept(ph, t->of) ? 1 : kn_value_at(ph, t->of)->sweeps;
+        if (kn_in_tile(t))
+            sum += sweeps * (TILE_COST + (double)TILE_STEP_COST / t->vec);
+    }
+    if (ph->nest.reds.len == 0) {
+        const double share = least(members, (double)ph->num.chunk) * width / m->k->threads;
+        sum += (TILE_START_COST + AXIS_COST * (ph->nest.ngroup - 1)) / most(1, share);
+    }
+    return sum * (double)kn_round_up(ph->nest.members, tile) / members *
+           (double)kn_round_up(ph->nest.groups, width) / groups;
+}
+
+double kn_model_additions(kn_model *m, const kn_phase *ph)
+{
+    const double unaligned_rows =
+        1.2; /* the check whether a vector is the first or the last of a row */
+    const kn_lanes *lanes = m->target->sm ? kn_find_lanes(m->k->arena, ph) : NULL;
+    const bool *imprecise = m->target->sm ? kn_find_imprecise(m->k->arena, ph) : NULL;
+    double sum = 0;
+    for (int s = 0; s < ph->nest.nsweeps; s++) {
+        kn_model_at_sweep(m, ph, s);
+        for (int i = 0; i < ph->nest.values.len; i++) {
+            const kn_value *v = &ph->nest.values.data[i];
+            if (!m->need[i] || v->level != KN_ELEMENT || kn_is_found(ph, i, s))
+                continue;
+            int cost = v->kind == KN_V_ELEM ? kn_ops[v->op].cost : KN_LOAD_COST;
+            bool costly = cost > KN_FUNCTION_COST;
+            double wide = v->dtype != KN_F64 ? 1 : costly ? m->m->wide : DOUBLE;
+            if (m->target->sm && is_renamed(ph, v))
+                continue;
+            if (m->target->sm && v->kind == KN_V_ELEM && kn_is_int(v->dtype) &&
+                kn_bytes(v->dtype) == 8)
+                wide = costly ? QUOTIENT : DOUBLE;
+            if (imprecise && kn_is_approximated_function(ph, imprecise, m->k->fast, i))
+                wide /= KN_APPROXIMATED;
+            sum += cost * wide * a_lane(ph, lanes, i);
+        }
+    }
+    for (int i = 0; i < ph->nest.reds.len; i++)
+        sum += accumulating(ph, i) * (ph->nest.reds.data[i].dtype == KN_F64 ? DOUBLE : 1);
+    int more = kn_stepped_axes(ph) - 1;
+    const double full = ph->how.full ? (double)ph->how.full / ph->how.steps : 0;
+    double step = full * FULL_COST + (1 - full) * STEP_COST +
+                  (ph->how.linear ? 0 : AXIS_COST * (more > 0 ? more : 0));
+    sum += m->target->sm ? ph->nest.nsweeps * step / ph->how.vec : 0;
+    sum += ph->how.linear ? LANE_AXIS_COST * more * finds_indices(ph) : 0;
+    sum += m->target->sm ? transposing(m, ph) : 0;
+    return ph->how.unaligned ? sum * unaligned_rows : sum;
+}
+
+/* Additions of each thread that works on a group of rows, once: its results' combines, and what is computed of them. */
+static double additions_a_group(const kn_phase *ph)
+{
+    const int lanes = ph->how.tpg < 32 ? ph->how.tpg : 32;
+    double sum = GROUP_COST, combine = SHUFFLE_COST * log2(lanes);
+    if (kn_by_block(ph))
+        combine = 2 * combine + RANGE_COST;
+    for (int i = 0; i < ph->nest.reds.len; i++) {
+        const bool plain = kn_red_state(ph, i) == KN_STATE_PLAIN;
+        if (kn_red_owner(ph, i) == i)
+            sum += combine * (plain ? 1 : 2);
+    }
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        if (v->level == KN_GROUP && v->kind == KN_V_ELEM)
+            sum += ONCE * kn_ops[v->op].cost;
+    }
+    return sum;
+}
+
+double kn_model_all_additions(kn_model *m, const kn_phase *ph)
+{
+    double members = (double)ph->nest.members,
+           testing = m->target->sm ? kn_model_compacting_blocks(ph) : 1;
+    const double groups = (double)ph->nest.groups;
+    /* what divides a group waits for others, in the meantime */
+    const bool rows = m->target->sm && ph->how.walk == KN_WALK_ROWS && !ph->how.mixed &&
+                      !ph->how.cluster && !ph->how.split && !ph->how.last_block;
+    return groups * members * kn_model_part_found(ph) * kn_model_additions(m, ph) +
+           (rows ? groups * ph->how.tpg * additions_a_group(ph) : 0) +
+           (ph->how.scatter_sum ? testing * members * COMPACT_COST : 0);
+}
