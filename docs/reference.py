@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-HEADERS = ["kiln.h", "kiln_kernel.h", "kiln_dlpack.h"]
+HEADERS = ["kiln.h", "kiln_comm.h", "kiln_kernel.h", "kiln_values.h", "kiln_dlpack.h"]
 SECTION = re.compile(r"^/\* -{2,4} (.+?) -+ \*/$")
 FUNCTION = re.compile(r"^KILN_API [^;]*?\b(kiln_\w+)\(|^static inline kiln_arg (kiln_\w+)\(", re.M)
 INIT = re.compile(r"^KILN_INIT\((kiln_\w+)\)", re.M)
@@ -43,7 +43,7 @@ def prose(comment):
 
 def blocks(text):
     """The header as (title, [(comment, code), ...]) sections. A comment goes with the declarations right below it."""
-    text = text[text.index("#define KILN_VERSION_MAJOR") if "KILN_VERSION_MAJOR" in text else text.index('extern "C"') :]
+    text = text[text.index("#define KILN_VERSION_MAJOR") if "KILN_VERSION_MAJOR" in text else text.index('#include "kiln.h"') :]
     text = text.split("/* ---- numbers as values")[0]
     text = re.sub(r"^/\*(?:(?!\*/)[^\n])*\*/\n(?=#define)", "", text, flags=re.M)
     text = re.sub(r"^KILN_INIT\((\w+)\)", r"void \1_init(\1 *s); /* its size and the defaults */", text, flags=re.M)

@@ -229,54 +229,8 @@ KILN_API kiln_status kiln_download(kiln_ctx *ctx, void *host, const void *device
 /* Waits for everything submitted to `stream` (a CUstream; NULL is the default stream). */
 KILN_API kiln_status kiln_sync(kiln_ctx *ctx, void *stream);
 
-/* ---- several devices --------------------------------------------------------------------------- */
-/* A communicator joins ranks, which have a context each, on devices of their own: threads of a process, processes, hosts.
- * Arrays whose dimension is divided over them are parts of one array. docs/many-gpus.md says more.
- *
- * Collective calls are made by all ranks of a communicator, in the same order, and each waits for all. kiln starts no
- * processes and opens no connections: what ranks must know of each other goes through the application's all-gather. */
-
+/* What a rank has of the others: kiln_comm.h. */
 typedef struct kiln_comm kiln_comm;
-
-/* Ranks that are threads of this process. Each communicator takes a team of its own, of which each thread is one rank. */
-typedef struct kiln_team kiln_team;
-KILN_API kiln_status kiln_team_create(int count, kiln_team **team);
-/* At any time: communicators keep what they need of it. */
-KILN_API void kiln_team_destroy(kiln_team *team);
-
-/* Gives `bytes` bytes and gets those of all ranks, one after another in their order: MPI_Allgather() and its like. What is
- * not KILN_OK is returned by the call that needed it, and ends the communicator. */
-typedef kiln_status (*kiln_all_gather_fn)(void *user, const void *mine, void *all, size_t bytes);
-
-typedef struct kiln_comm_config {
-    size_t struct_size;
-    int rank,
-        count; /* this rank, from 0 on, and how many there are; count 0: the team's, or the ncclComm_t's */
-    /* How they find each other, one of three: threads of this process; a function of the application's, which is called
-     * within collective calls by the thread that makes them; an ncclComm_t, for GPUs. */
-    kiln_team *team;
-    kiln_all_gather_fn all_gather;
-    void *user;
-    void *nccl; /* may also be given besides; it outlives the communicator */
-    /* How long to wait for a rank: default 30,000. After it collective calls fail on all ranks, kernels
-     * stop waiting, and kiln_comm_check() says which rank timed out. */
-    int deadline_ms;
-    /* "kernel": kernels exchange partial results while they run, which takes GPUs that reach each other's memory, or "emu"
-     * and a team. "nccl": by NCCL, between kernels; "host": by the host. NULL: the first that all ranks can. */
-    const char *path;
-} kiln_comm_config;
-KILN_INIT(kiln_comm_config)
-/* Collective. A subgroup is another communicator, which its ranks make by means of theirs. */
-KILN_API kiln_status kiln_comm_create(kiln_ctx *ctx, const kiln_comm_config *config,
-                                      kiln_comm **comm);
-/* Programs keep what they need of it. On GPUs of several processes: when what all ranks have submitted is done. */
-KILN_API void kiln_comm_destroy(kiln_comm *comm);
-KILN_API int kiln_comm_rank(const kiln_comm *comm);
-KILN_API int kiln_comm_count(const kiln_comm *comm);
-KILN_API const char *kiln_comm_path(const kiln_comm *comm); /* "kernel", "nccl" or "host" */
-/* KILN_ERR_RUN, for good, once a rank timed out: the message says which. The context and its other communicators are as
- * good as before. Does not wait. */
-KILN_API kiln_status kiln_comm_check(kiln_comm *comm);
 
 /* ---- graph: inputs and numbers ----------------------------------------------------------------- */
 
@@ -735,89 +689,12 @@ KILN_API kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nar
  * and what to do about what is missing. */
 KILN_API kiln_status kiln_doctor(char **text); /* released with kiln_text_free(NULL, text) */
 
-#include "kiln_kernel.h" /* kernels of your own */
-
-/* ---- numbers as values ------------------------------------------------------------------------- */
-
-static inline kiln_val kiln_val_of_val(kiln_graph *g, kiln_val v)
-{
-    (void)g;
-    return v;
-}
-
 #ifdef __cplusplus
 } /* extern "C" */
-static inline kiln_val KILN_VAL(kiln_graph *g, kiln_val v) { return kiln_val_of_val(g, v); }
-static inline kiln_val KILN_VAL(kiln_graph *g, int v) { return kiln_int(g, v); }
-static inline kiln_val KILN_VAL(kiln_graph *g, long v) { return kiln_int(g, v); }
-static inline kiln_val KILN_VAL(kiln_graph *g, long long v) { return kiln_int(g, v); }
-static inline kiln_val KILN_VAL(kiln_graph *g, unsigned v) { return kiln_int(g, (int64_t)v); }
-static inline kiln_val KILN_VAL(kiln_graph *g, unsigned long v) { return kiln_int(g, (int64_t)v); }
-static inline kiln_val KILN_VAL(kiln_graph *g, unsigned long long v)
-{
-    return kiln_int(g, (int64_t)v);
-}
-static inline kiln_val KILN_VAL(kiln_graph *g, float v) { return kiln_float(g, (double)v); }
-static inline kiln_val KILN_VAL(kiln_graph *g, double v) { return kiln_float(g, v); }
-
-template <typename... Axes> static inline kiln_axes KILN_AXES(Axes... axes)
-{
-    return kiln_axes{(int)sizeof...(axes), {axes...}};
-}
-#define KILN_ALL (kiln_axes{-1, {0}})
-#else
-#define KILN_VAL(g, v)                                                                             \
-    _Generic((v), kiln_val                                                                         \
-             : kiln_val_of_val, float                                                              \
-             : kiln_float, double                                                                  \
-             : kiln_float, default                                                                 \
-             : kiln_int)(g, v)
-#define KILN_AXES(...)                                                                             \
-    ((kiln_axes){(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}})
-#define KILN_ALL ((kiln_axes){-1, {0}})
 #endif
 
-#define kiln_add(g, a, b) kiln_add(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_sub(g, a, b) kiln_sub(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_mul(g, a, b) kiln_mul(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_div(g, a, b) kiln_div(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_floordiv(g, a, b) kiln_floordiv(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_mod(g, a, b) kiln_mod(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_pow(g, a, b) kiln_pow(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_minimum(g, a, b) kiln_minimum(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_maximum(g, a, b) kiln_maximum(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_lt(g, a, b) kiln_lt(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_le(g, a, b) kiln_le(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_gt(g, a, b) kiln_gt(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_ge(g, a, b) kiln_ge(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_eq(g, a, b) kiln_eq(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_ne(g, a, b) kiln_ne(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_and(g, a, b) kiln_and(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_or(g, a, b) kiln_or(g, KILN_VAL(g, a), KILN_VAL(g, b))
-#define kiln_not(g, a) kiln_not(g, KILN_VAL(g, a))
-#define kiln_neg(g, a) kiln_neg(g, KILN_VAL(g, a))
-#define kiln_abs(g, a) kiln_abs(g, KILN_VAL(g, a))
-#define kiln_sqrt(g, a) kiln_sqrt(g, KILN_VAL(g, a))
-#define kiln_rsqrt(g, a) kiln_rsqrt(g, KILN_VAL(g, a))
-#define kiln_exp(g, a) kiln_exp(g, KILN_VAL(g, a))
-#define kiln_log(g, a) kiln_log(g, KILN_VAL(g, a))
-#define kiln_tanh(g, a) kiln_tanh(g, KILN_VAL(g, a))
-#define kiln_sin(g, a) kiln_sin(g, KILN_VAL(g, a))
-#define kiln_cos(g, a) kiln_cos(g, KILN_VAL(g, a))
-#define kiln_floor(g, a) kiln_floor(g, KILN_VAL(g, a))
-#define kiln_ceil(g, a) kiln_ceil(g, KILN_VAL(g, a))
-#define kiln_cast(g, a, dtype) kiln_cast(g, KILN_VAL(g, a), dtype)
-#define kiln_assign(g, x, index, a) kiln_assign(g, x, index, KILN_VAL(g, a))
-#define kiln_where(g, a, b, c) kiln_where(g, KILN_VAL(g, a), KILN_VAL(g, b), KILN_VAL(g, c))
-#define kiln_update(g, name, a) kiln_update(g, name, KILN_VAL(g, a))
-#define kiln_random_bits(g, seed, offset, dims)                                                    \
-    kiln_random_bits(g, KILN_VAL(g, seed), KILN_VAL(g, offset), dims)
-#define kiln_uniform(g, seed, offset, dims, dtype)                                                 \
-    kiln_uniform(g, KILN_VAL(g, seed), KILN_VAL(g, offset), dims, dtype)
-#define kiln_normal(g, seed, offset, dims, dtype)                                                  \
-    kiln_normal(g, KILN_VAL(g, seed), KILN_VAL(g, offset), dims, dtype)
-#define kiln_dropout(g, x, p, seed, offset)                                                        \
-    kiln_dropout(g, x, KILN_VAL(g, p), KILN_VAL(g, seed), KILN_VAL(g, offset))
-#define kiln_grad(g, y, seed, ...) kiln_grad(g, y, KILN_VAL(g, seed), __VA_ARGS__)
+#include "kiln_comm.h"   /* several devices */
+#include "kiln_kernel.h" /* kernels of your own */
+#include "kiln_values.h" /* numbers as values */
 
 #endif

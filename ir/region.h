@@ -47,8 +47,8 @@ typedef struct kn_regions {
     const int *round; /* per node: so many exchanges, one behind the other, come before it */
     int8_t (*axis)[KN_MAX_RANK]; /* per node: region axis of each of its axes (a reduction's are its
                                     operand's); -1 for axes of size 1 */
-    KN_VEC(kn_merge)
-    merges;       /* what made them, one after the other, of values and exchanges by themselves */
+    /* what made them, in order; before that each value is a region, and so are all OF_RANK nodes of one exchange */
+    KN_VEC(kn_merge) merges;
     int64_t work; /* steps that forming them took: for tests */
     kn_former *former;
 } kn_regions;

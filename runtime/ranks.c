@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "codegen/plan/exchanges.h"
 
 /* A symbol that is a part, and an axis of an input that has its size. */
 typedef struct divided_size {
@@ -16,8 +15,9 @@ enum { MOST_AGREED = 256 };
 /* What ranks said when this one's arguments had these shapes. */
 typedef struct agreed {
     struct agreed *next;
-    uint64_t number; /* of the agreement, the same on all ranks */
-    void *ranks;     /* for kernels that exchange; NULL: none does */
+    uint64_t number;    /* of the agreement, the same on all ranks */
+    void *ranks;        /* for kernels that exchange; NULL: none does */
+    uint64_t exchanges; /* in what order */
     int64_t sizes
         []; /* this rank's shapes, slot by slot; of each divided size all ranks' parts; whether nests exchange */
 } agreed;
@@ -32,6 +32,11 @@ struct kn_divided {
 
 /* Numbers that a signature has besides a rank's own. */
 static size_t added(const kn_divided *d) { return (size_t)(d->n * d->ranks) + 1; }
+
+static int64_t *nests_of(const kn_divided *d, agreed *t)
+{
+    return &t->sizes[d->dims + d->n * d->ranks];
+}
 
 /* ---- which sizes are divided ---- */
 
@@ -102,17 +107,18 @@ static agreed *find_agreed(const kn_program *p, const kn_arg *const *args)
     return NULL;
 }
 
-bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at, void **ranks)
+bool kn_divided_sign(kn_program *p, kn_inputs *in, int64_t *at)
 {
     const kn_divided *d = p->divided;
     const size_t bytes = sizeof *at * added(d);
     pthread_mutex_lock(&p->lock);
-    const agreed *t = find_agreed(p, args);
+    const agreed *t = find_agreed(p, in->args);
     if (t)
         memcpy(at, t->sizes + d->dims, bytes);
     else
         memset(at, 0, bytes);
-    *ranks = t ? t->ranks : NULL;
+    in->ranks = t ? t->ranks : NULL;
+    in->exchanges = t ? t->exchanges : 0;
     pthread_mutex_unlock(&p->lock);
     return t != NULL;
 }
@@ -195,6 +201,8 @@ static void forget(kn_program *p, agreed *with)
             continue;
         }
         with->ranks = same ? t->ranks : with->ranks;
+        if (same && !*nests_of(d, t)) /* variants of other layouts may rely on it */
+            *nests_of(d, with) = false;
         *at = t->next;
         p->ctx->from.release(p->ctx->from.user, t);
     }
@@ -206,7 +214,7 @@ static void keep_agreed(kn_program *p, agreed *t, const int64_t *all)
     for (int k = 0; k < d->n; k++)
         for (int r = 0; r < d->ranks; r++)
             t->sizes[d->dims + k * d->ranks + r] = all[r * d->n + k];
-    t->sizes[d->dims + d->n * d->ranks] = true;
+    *nests_of(d, t) = true;
     pthread_mutex_lock(&p->lock);
     t->number = ++d->agreements;
     forget(p, t);
@@ -232,23 +240,29 @@ kn_status kn_divided_agree(kn_submission *s, kn_status mine)
     return status;
 }
 
-kn_status kn_divided_compare(kn_submission *s, bool *alike)
+kn_status kn_divided_compare(kn_submission *s, kn_status mine, bool *alike)
 {
     kn_program *p = s->prog;
-    kn_divided *d = p->divided;
-    uint64_t own = s->variant ? kn_plan_exchanges(s->scratch, s->variant->plan) : 0;
-    uint64_t *all = KN_NEW_ARRAY(s->scratch, uint64_t, d->ranks);
-    *alike = true;
-    KN_TRY(kn_comm_gather(p->comm, &own, all, sizeof own));
-    for (int r = 0; r < d->ranks; r++)
-        *alike = *alike && all[r] == all[0];
-    if (*alike)
-        return KN_OK;
+    KN_TRY(kn_comm_all_well(p->comm, mine));
+    KN_TRY(kn_comm_same(p->comm, s->variant->exchanges, alike));
     pthread_mutex_lock(&p->lock);
     agreed *t = find_agreed(p, s->in.args);
-    t->sizes[d->dims + d->n * d->ranks] = false;
+    t->exchanges = s->variant->exchanges;
+    if (!*alike)
+        *nests_of(p->divided, t) = false;
     pthread_mutex_unlock(&p->lock);
     return KN_OK;
+}
+
+kn_status kn_divided_check(const kn_submission *s)
+{
+    const kn_program *p = s->prog;
+    if (!kn_divided_nests(p, s->in.signature) || s->variant->exchanges == s->in.exchanges)
+        return KN_OK;
+    return kn_fail(KN_ARGUMENT,
+                   "%s: arrays are laid out otherwise than those that ranks have prepared: prepare "
+                   "these on all ranks",
+                   p->optimised->name);
 }
 
 /* Whether kernels are cut where ranks exchange. */

@@ -17,7 +17,7 @@ void kn_divided_finish(kn_program *p);
 
 /* Puts the parts of all ranks behind a signature, where they are known for these arguments; and what kernels take that
  * exchange. */
-bool kn_divided_sign(kn_program *p, const kn_arg *const *args, int64_t *at, void **ranks);
+bool kn_divided_sign(kn_program *p, kn_inputs *in, int64_t *at);
 /* Those in a signature; NULL where nothing is divided. */
 const int64_t *kn_divided_parts(const kn_program *p, const int64_t *signature);
 /* Whether loop nests may exchange with those of other ranks, by a signature. */
@@ -26,9 +26,11 @@ bool kn_divided_nests(const kn_program *p, const int64_t *signature);
 /* Whether programs, types and sizes are the same, what must be, and which parts each rank has; `mine`: this rank's
  * arguments bind. Collective. */
 kn_status kn_divided_agree(kn_submission *s, kn_status mine);
-/* Do the ranks' variants, s->variant here, exchange in the same order? If not, loop nests are not to exchange from now on, and
- * variants are made anew. s->variant may be NULL. Collective. */
-kn_status kn_divided_compare(kn_submission *s, bool *alike);
+/* Do the ranks' variants exchange in the same order? If not, loop nests do not exchange from now on where arguments have
+ * these shapes, and variants are to be made anew. `mine`: s->variant is there. Collective. */
+kn_status kn_divided_compare(kn_submission *s, kn_status mine, bool *alike);
+/* Does this rank's variant exchange in the order that was agreed? An error where arrays are laid out otherwise. */
+kn_status kn_divided_check(const kn_submission *s);
 /* Once all ranks have a variant of their arguments; `mine`: this one has. Collective. */
 kn_status kn_divided_get_mailbox(kn_submission *s, kn_status mine);
 

@@ -77,7 +77,7 @@ static kn_status run_with_others(kn_submission *s, bool is_signed)
     KN_TRY(kn_divided_agree(s, status));
     status = kn_protect(s->scratch, sign_and_acquire, s);
     bool alike;
-    KN_TRY(kn_divided_compare(s, &alike));
+    KN_TRY(kn_divided_compare(s, status, &alike));
     if (!alike) {
         kn_variant_release(s->prog, s->variant);
         s->variant = NULL;
@@ -102,6 +102,7 @@ static kn_status run(void *user)
         return kn_submission_refuse(s);
     KN_TRY(kn_check_pointers(s->prog, &s->in, s->info));
     KN_TRY(acquire(s));
+    KN_TRY(kn_divided_check(s));
     return kn_submit(s);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "codegen/plan/exchanges.h"
 #include "runtime/ranks.h"
 
 /* ---- signatures ---- */
@@ -100,7 +101,8 @@ bool kn_sign(kn_program *p, kn_arena *a, const kn_arg *args, int nargs, kn_input
             at = put_array(at, in->args[i],
                            i < nin ? find_over(out, nout, &by, in->args[i]->data) : 0);
     in->ranks = NULL;
-    in->agreed = !p->divided || kn_divided_sign(p, in->args, at, &in->ranks);
+    in->exchanges = 0;
+    in->agreed = !p->divided || kn_divided_sign(p, in, at);
     return true;
 }
 
@@ -183,6 +185,7 @@ static kn_status make(void *user)
     v->signature = memcpy(signature, m->in->signature, m->prog->signature_bytes);
     KN_TRY(make_plan(m));
     note_memory(m);
+    v->exchanges = m->prog->divided ? kn_plan_exchanges(&m->planning, m->plan) : 0;
     v->plan = kn_plan_keep(&v->arena, m->plan);
     v->launches = KN_NEW_ARRAY(&v->arena, kn_launch, v->plan->kernels.len + 1);
     v->compiled = KN_NEW_ARRAY(&v->arena, kn_compiled *, v->plan->kernels.len + 1);

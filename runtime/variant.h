@@ -29,8 +29,9 @@ struct kn_variant {
     int *in_place;               /* per input: the output that is written over it, or -1 */
     int most_bufs, most_scalars; /* of a kernel */
     bool meets;                  /* blocks of a kernel: there is a barrier word */
-    int64_t words; /* of a mailbox, where a kernel exchanges with other ranks; else 0 */
-    int users;     /* atomic: runs, and the program while it has the variant */
+    int64_t words;      /* of a mailbox, where a kernel exchanges with other ranks; else 0 */
+    uint64_t exchanges; /* kn_plan_exchanges(), of what is divided over ranks */
+    int users;          /* atomic: runs, and the program while it has the variant */
     kn_variant *newer, *older;
 };
 
@@ -38,8 +39,10 @@ struct kn_variant {
 typedef struct kn_inputs {
     const kn_arg **args; /* per slot; NULL: by its default */
     int64_t *signature;
-    void *ranks; /* for kernels that exchange with other ranks */
-    bool agreed; /* what is divided over ranks: all ranks' parts are known */
+    /* of what is divided over ranks */
+    bool agreed;        /* all ranks' parts are known */
+    void *ranks;        /* for kernels that exchange */
+    uint64_t exchanges; /* in what order all ranks do so, where loop nests may */
 } kn_inputs;
 
 /* Sorts the arguments and signs them. False when they do not fit the program, which kn_bind() explains. */

@@ -53,30 +53,32 @@ bool kn_reads_from(const kn_phase *p, int buf)
     return false;
 }
 
-void kn_find_received(const kn_phase *p, bool *received)
+void kn_find_remote(const kn_phase *p, bool *remote)
 {
     for (int i = 0; i < p->nest.values.len; i++) {
         const kn_value *v = kn_value_at(p, i);
-        received[i] = v->kind == KN_V_RANK;
+        remote[i] = v->kind == KN_V_RANK;
         for (int k = 0; k < v->nin && v->level == KN_GROUP; k++)
-            received[i] =
-                received[i] || (received[v->in[k]] && kn_value_at(p, v->in[k])->stage == v->stage);
+            remote[i] =
+                remote[i] || (remote[v->in[k]] && kn_value_at(p, v->in[k])->stage == v->stage);
     }
 }
 
-bool kn_is_shown(const kn_phase *p, const bool *received, int value)
+bool kn_is_passed_on(const kn_phase *p, const bool *remote, int value)
 {
-    bool shown = false;
-    for (int i = value + 1; i < p->nest.values.len && received[value]; i++)
+    bool read = false;
+    for (int i = value + 1; i < p->nest.values.len && remote[value]; i++)
         for (int k = 0; k < kn_value_at(p, i)->nin; k++)
-            shown = shown || (kn_value_at(p, i)->in[k] == value && !received[i]);
+            read =
+                read || (kn_value_at(p, i)->in[k] == value &&
+                         (!remote[i] || kn_value_at(p, i)->stage != kn_value_at(p, value)->stage));
     for (int i = 0; i < p->nest.reds.len; i++)
-        shown = shown || p->nest.reds.data[i].value == value;
+        read = read || p->nest.reds.data[i].value == value;
     for (int i = 0; i < p->nest.stores.len; i++) {
         const kn_store *s = &p->nest.stores.data[i];
-        shown = shown || (s->kind != KN_STORE_PARTIAL && s->value == value && !s->sends);
+        read = read || (s->kind != KN_STORE_PARTIAL && s->value == value && !s->sends);
     }
-    return shown && received[value];
+    return read && remote[value];
 }
 
 bool kn_sends(const kn_phase *p, int buf)

@@ -220,10 +220,11 @@ static inline kn_access *kn_any_access(const kn_phase *p, int i)
 /* Does the phase read a buffer, or store to it? */
 bool kn_reads_from(const kn_phase *p, int buf);
 bool kn_stores_to(const kn_phase *p, int buf);
-/* Marks the group values that are computed of what ranks have sent, as soon as it is there. Is a marked one needed by others,
- * or stored? Then, where whole blocks take groups, one warp computes it, and the others find it in shared memory. */
-void kn_find_received(const kn_phase *p, bool *received);
-bool kn_is_shown(const kn_phase *p, const bool *received, int value);
+/* Marks group values that depend, within their stage, on a RANK value. Is a marked one read by a value that is not marked
+ * or is of a later stage, by a reduction or by a store? Where a whole block has a group, its first warp computes marked
+ * values, and passes these on through shared memory. */
+void kn_find_remote(const kn_phase *p, bool *remote);
+bool kn_is_passed_on(const kn_phase *p, const bool *remote, int value);
 /* Does it send what the buffer is for, group by group? */
 bool kn_sends(const kn_phase *p, int buf);
 

@@ -64,6 +64,17 @@ static kn_status verify_vectors(const kn_kernel *k, int p)
     return KN_OK;
 }
 
+static kn_status verify_exchanges(const kn_kernel *k, int p)
+{
+    const kn_phase *ph = &k->phases.data[p];
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_value_at(ph, i)->kind == KN_V_RANK &&
+            (kn_value_at(ph, i)->level != KN_GROUP || ph->local || ph->how.mixed))
+            return broken(k, p,
+                          "ranks exchange what groups have, which are whole and taken in order");
+    return KN_OK;
+}
+
 static kn_status verify_phase(const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
@@ -75,10 +86,7 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         if (ph->nest.values.data[i].kind == KN_V_LOCAL &&
             !kn_local_export(k, p, ph->nest.values.data[i].index, &local))
             return broken(k, p, "no local phase has this value");
-    for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_value_at(ph, i)->kind == KN_V_RANK &&
-            (kn_value_at(ph, i)->level != KN_GROUP || ph->local))
-            return broken(k, p, "ranks exchange what groups have");
+    KN_TRY(verify_exchanges(k, p));
     if (ph->local && (ph->nest.stores.len || ph->how.split || p + 1 == k->phases.len))
         return broken(k, p, "a local phase is whole, stores nothing and has a host");
     for (int i = 0; i < ph->nest.reds.len; i++)

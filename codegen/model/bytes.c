@@ -132,7 +132,7 @@ static void sweep_writes(kn_model *m, const kn_phase *ph, int sweep, kn_traffic 
     int last = sweeps_of(ph) - 1;
     for (int i = 0; i < ph->nest.stores.len; i++) {
         const kn_store *st = &ph->nest.stores.data[i];
-        if ((st->stage < last ? st->stage : last) != sweep)
+        if (st->sends || (st->stage < last ? st->stage : last) != sweep)
             continue;
         double bytes = bytes_written(m, ph, i);
         t->memory += bytes;

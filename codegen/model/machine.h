@@ -20,9 +20,9 @@ typedef struct kn_machine {
     double peer;                 /* further, for each block of a cluster */
     double start, cluster_start; /* to start a block, or one of a cluster, on a multiprocessor */
     double grid, last; /* a grid barrier; until the last block knows that it is the last */
-    double ranks,
-        rank; /* until what other ranks have sent is there; what is lost meanwhile, for each block of a cluster */
-    double sector; /* the least bytes that DRAM moves */
+    double ranks;      /* an exchange with other GPUs */
+    double rank;       /* what is lost besides, for each block of a cluster and wave */
+    double sector;     /* the least bytes that DRAM moves */
     /* bytes that DRAM could move in the time lost between the pieces of lines of a tile of columns */
     double between;
     double threads;     /* of a multiprocessor: fewer cannot keep its arithmetic busy */

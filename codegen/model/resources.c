@@ -215,8 +215,7 @@ int kn_peers_bytes(const kn_kernel *k)
 
 bool kn_receives_by_a_warp(const kn_kernel *k, const kn_phase *ph)
 {
-    return kn_nest_exchanges(&ph->nest) && kn_by_block(ph) && !kn_shares_block(k, ph) &&
-           !ph->how.deferred;
+    return kn_nest_exchanges(&ph->nest) && kn_by_block(ph) && !kn_shares_block(k, ph);
 }
 
 /* Those of the phase that has most. */
@@ -229,10 +228,10 @@ static int shown_bytes(const kn_kernel *k)
         int shown = 0;
         if (!kn_receives_by_a_warp(k, ph))
             continue;
-        bool *received = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len);
-        kn_find_received(ph, received);
+        bool *remote = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len);
+        kn_find_remote(ph, remote);
         for (int i = 0; i < ph->nest.values.len; i++)
-            shown += kn_is_shown(ph, received, i);
+            shown += kn_is_passed_on(ph, remote, i);
         most = shown > most ? shown : most;
     }
     kn_arena_back(k->arena, here);

@@ -3,7 +3,8 @@
 #include "codegen/plan/partition.h"
 #include "ir/view.h"
 
-enum { LONGEST_BOND = 8 };
+/* Nodes of a form: of longer ones the first. */
+enum { LONGEST_BOND = 24 };
 
 /* ---- parts ---- */
 
@@ -84,66 +85,85 @@ static const kn_node *operand(const kn_graph *g, const kn_node *n, int k)
     return k < n->nin ? kn_use_of(g, n, k).base : n;
 }
 
-/* Follows operands from a reduction of the squares of x - mean(x) to the reduction of x; returns the length of the
- * chain of nodes, 0 if there is none. A mean may be a sum that is divided, by a count that is computed. */
-static int follow_squares(const kn_graph *g, const kn_node *n, const kn_node **chain)
+/* Nodes that a form of a loop nest is made of: the reduction first, each with the one that uses it. */
+typedef struct form {
+    const kn_node *node[LONGEST_BOND], *user[LONGEST_BOND];
+    int n;
+} form;
+
+static const kn_node *add(form *f, const kn_node *node, const kn_node *user)
 {
-    const kn_node *square = operand(g, n, 0), *d = operand(g, square, 0), *m = operand(g, d, 1);
-    const kn_node *nodes[] = {n, square, d, m};
-    int length = 0;
-    if (kn_ops[n->op].cls != KN_REDUCE || square->op != KN_OP_MUL ||
-        square->in[0] != square->in[1] || d->op != KN_OP_SUB)
-        return 0;
-    while (length < 4) {
-        chain[length] = nodes[length];
-        length++;
+    if (f->n < LONGEST_BOND) {
+        f->node[f->n] = node;
+        f->user[f->n++] = user;
     }
-    if (m->op == KN_OP_DIV || m->op == KN_OP_MUL) {
-        const kn_node *count = operand(g, m, 1);
-        if (kn_is_value(count))
-            chain[length++] = count;
-        chain[length++] = m = operand(g, m, 0);
-    }
-    return kn_ops[m->op].cls == KN_REDUCE && operand(g, m, 0) == operand(g, d, 0) ? length : 0;
+    return node;
 }
 
-/* Follows operands from a sum of where(place == index, x, 0) to the comparison. */
-static int follow_places(const kn_graph *g, const kn_node *n, const kn_node **chain)
+/* From a reduction of the squares of x - mean(x) to the reduction of x. A mean may be a sum that is divided, by a count
+ * that is computed. */
+static bool follow_squares(const kn_graph *g, const kn_node *n, form *f)
 {
-    int length = 0;
-    if (n->op != KN_OP_SUM || operand(g, n, 0)->op != KN_OP_WHERE)
-        return 0;
-    chain[length++] = n;
-    chain[length++] = n = operand(g, n, 0);
-    n = operand(g, n, 0);
-    while (n->op == KN_OP_AND && length < LONGEST_BOND - 1) {
-        chain[length++] = n;
-        n = operand(g, n, operand(g, n, 0)->op == KN_OP_AND ? 0 : 1);
+    const kn_node *square = operand(g, n, 0), *d = operand(g, square, 0), *m = operand(g, d, 1);
+    if (kn_ops[n->op].cls != KN_REDUCE || square->op != KN_OP_MUL ||
+        square->in[0] != square->in[1] || d->op != KN_OP_SUB)
+        return false;
+    add(f, n, n);
+    add(f, square, n);
+    add(f, d, square);
+    add(f, m, d);
+    if (m->op == KN_OP_DIV || m->op == KN_OP_MUL) {
+        const kn_node *quotient = m, *count = operand(g, m, 1);
+        if (kn_is_value(count))
+            add(f, count, quotient);
+        m = add(f, operand(g, quotient, 0), quotient);
     }
-    chain[length++] = n;
-    return n->op == KN_OP_EQ &&
-                   (operand(g, n, 0)->op == KN_OP_IOTA || operand(g, n, 1)->op == KN_OP_IOTA)
-               ? length
-               : 0;
+    return kn_ops[m->op].cls == KN_REDUCE && operand(g, m, 0) == operand(g, d, 0);
+}
+
+/* What a place is computed of. */
+static void add_operands(const kn_graph *g, const kn_node *n, form *f)
+{
+    for (int k = 0; k < n->nin; k++) {
+        const kn_node *x = operand(g, n, k);
+        if (kn_ops[x->op].cls == KN_ELEM && kn_is_value(x))
+            add_operands(g, add(f, x, n), f);
+    }
+}
+
+/* From a sum of where(place == index, x, 0) to all that the place is computed of. */
+static bool follow_places(const kn_graph *g, const kn_node *n, form *f)
+{
+    if (n->op != KN_OP_SUM || operand(g, n, 0)->op != KN_OP_WHERE)
+        return false;
+    add(f, n, n);
+    n = add(f, operand(g, n, 0), n);
+    n = add(f, operand(g, n, 0), n);
+    while (n->op == KN_OP_AND && f->n < LONGEST_BOND)
+        n = add(f, operand(g, n, operand(g, n, 0)->op == KN_OP_AND ? 0 : 1), n);
+    if (n->op != KN_OP_EQ ||
+        (operand(g, n, 0)->op != KN_OP_IOTA && operand(g, n, 1)->op != KN_OP_IOTA))
+        return false;
+    add_operands(g, n, f);
+    return true;
 }
 
 /* The planner corrects a variance for the rounding of its mean if both are in one region
- * (codegen/plan/form/moments.c), and makes a scatter sum of one that compares places (codegen/kir/scatter_sum.h). So
- * what is together in the first plan stays together. first: its regions; NULL: bonds->reductions says what is
- * together. */
+ * (codegen/plan/form/moments.c), and makes a scatter sum of one that compares places, which adds in the order of its
+ * members (codegen/kir/scatter_sum.h). So what is together in the first plan stays together. first: its regions; NULL:
+ * bonds->reductions says what is together. */
 static void find_bonds(kn_arena *a, const kn_graph *g, const kn_regions *first, kn_bonds *bonds)
 {
-    const kn_node *chain[LONGEST_BOND];
     for (int i = 0; i < g->nodes.len; i++) {
-        int length = follow_squares(g, g->nodes.data[i], chain);
-        length = length ? length : follow_places(g, g->nodes.data[i], chain);
-        if (!length)
-            continue;
-        bool bonded = first || bonds->reductions >> i & 1;
-        for (int k = 1; first && k < length; k++)
-            bonded = bonded && first->of[chain[k]->id] == first->of[i];
-        for (int k = 1; bonded && k < length; k++)
-            kn_push(a, &bonds->merges, ((kn_merge){chain[k]->id, chain[k - 1]->id}));
+        form squares = {.n = 0}, places = {.n = 0};
+        const form *f = follow_squares(g, g->nodes.data[i], &squares) ? &squares
+                        : follow_places(g, g->nodes.data[i], &places) ? &places
+                                                                      : NULL;
+        bool bonded = f && (first || bonds->reductions >> i & 1);
+        for (int k = 1; bonded && first && k < f->n; k++)
+            bonded = first->of[f->node[k]->id] == first->of[i];
+        for (int k = 1; bonded && k < f->n; k++)
+            kn_push(a, &bonds->merges, ((kn_merge){f->node[k]->id, f->user[k]->id}));
         if (bonded && i < KN_MOST_SEARCHED)
             bonds->reductions |= (uint64_t)1 << i;
     }

@@ -402,11 +402,11 @@ static kn_status bind_phase(kn_kernel *k, int p, bool reversed, bool given)
                    .found = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len + 1)};
     memset(&ph->how.loops, 0, sizeof ph->how.loops);
     if (!given || ph->local) {
-        ph->how.reversed = walks && reversed && !ph->local;
+        ph->how.reversed = walks && reversed && !ph->local && !kn_nest_exchanges(&ph->nest);
         ph->how.reciprocals = wants_reciprocals(ph);
         ph->how.inline_quotients = wants_inline_quotients(k, ph);
     }
-    if (ph->how.reversed && kn_exchanges_groups(&ph->nest))
+    if (ph->how.reversed && kn_nest_exchanges(&ph->nest))
         return kn_illegal(p, "groups that ranks exchange are taken in one order");
     if (ph->how.reversed && !walks)
         return kn_illegal(p, "it is whole groups that are taken in reverse");

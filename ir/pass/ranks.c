@@ -178,7 +178,7 @@ static kn_node *mean(kn_graph *g, const kn_node *n, kn_node *x)
 }
 
 /* The squares about the mean of all, of the members of rank r, by its sum and variance; 0 where it has none. Its mean is
- * the sum times a number that all groups share: each group would wait for a quotient a rank. */
+ * the sum times a number that all groups share, so that no group divides once for each rank. */
 static kn_node *squares(kn_graph *g, const kn_node *n, kn_node *const *part, kn_node *mean, int r)
 {
     kn_dim count = kn_dim_at_rank(g->syms, members_of(g, n), r);

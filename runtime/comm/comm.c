@@ -143,6 +143,16 @@ static kn_status gather_lines(kn_comm *c, const char *lines, size_t most)
     return status;
 }
 
+kn_status kn_comm_same(kn_comm *c, uint64_t mine, bool *same)
+{
+    uint64_t *const all = (uint64_t *)(void *)c->reports;
+    KN_TRY(kn_comm_gather(c, &mine, all, sizeof mine));
+    *same = true;
+    for (int r = 1; r < c->config.count; r++)
+        *same = *same && all[r] == all[0];
+    return KN_OK;
+}
+
 /* The texts themselves travel only when they are not the same. */
 kn_status kn_comm_agree(kn_comm *c, kn_status mine, const char *lines)
 {

@@ -52,6 +52,8 @@ kn_status kn_comm_check(kn_comm *comm);
 kn_status kn_comm_gather(kn_comm *comm, const void *mine, void *all, size_t bytes);
 /* Whether all could do their part. If not, those that could fail with the message of the first that could not. Collective. */
 kn_status kn_comm_all_well(kn_comm *comm, kn_status mine);
+/* Is the number the same on all ranks? */
+kn_status kn_comm_same(kn_comm *comm, uint64_t mine, bool *same);
 /* The same, and that all have the same `lines`: ARGUMENT with the first line that is not. Collective. */
 kn_status kn_comm_agree(kn_comm *comm, kn_status mine, const char *lines);
 

@@ -85,10 +85,16 @@ const ranked_program ranked_programs[RANKED_PROGRAMS] = {
      "    z = reshape(x, (N, H, C)) + reshape(x, (x.shape[0], H, C))\n"
      "    return y - mean(y, axis=0), sum(reshape(x, -1)), var(z, axis=(0, 1))\n",
      "N=8 shard(N)=8 C=3 H=2"},
+    {"an exchange that only another one reads",
+     "def f(x: f32[R, shard(D)]):\n"
+     "    s = sum(x, axis=1, keepdims=True)\n"
+     "    q = sum((x - s) * (x - s), axis=1, keepdims=True)\n"
+     "    return x * (q / (s * s + 1))\n",
+     "R=7 D=300 shard(D)=300"},
     {"an exchange of nothing",
-     "def f(x: f32[shard(N), C]):\n"
-     "    return x - sum(x, axis=0), all(x > 0, axis=0)\n",
-     "N=5 shard(N)=5 C=0"},
+     "def f(x: f32[shard(N), C], w: f32[K]):\n"
+     "    return x - sum(x, axis=0), all(x > 0, axis=0), w * 2\n",
+     "N=5 shard(N)=5 C=0 K=3"},
     {"more than kernels hold while they run",
      "def f(x: f32[shard(N), C]):\n"
      "    s = max(x, axis=0)\n"

@@ -23,7 +23,7 @@ typedef struct ranked {
 typedef struct ranked_program {
     const char *what, *text, *sizes;
 } ranked_program;
-enum { RANKED_PROGRAMS = 14 };
+enum { RANKED_PROGRAMS = 15 };
 extern const ranked_program ranked_programs[RANKED_PROGRAMS];
 /* Where: a context a rank. */
 typedef struct ranked_place {

@@ -60,13 +60,24 @@ static void test_emu(void **state)
     on_device("emu", (choice){3, 2 * RANKED_PROGRAMS, 2, 2});
 }
 
-/* Norms whose groups exchange as soon as they have their sums; of no elements, too. */
+/* One of the programs, over 2 to `most` ranks on the emulator. */
+static void on_emulator(const char *what, int most)
+{
+    int i = 0;
+    while (strcmp(ranked_programs[i].what, what) != 0)
+        i++;
+    on_device("emu", (choice){i, 2 * RANKED_PROGRAMS, 2, most});
+}
+
+/* Groups that exchange as soon as they have results: once, twice, of no elements. */
 static void test_groups(void **state)
 {
     (void)state;
     path = NULL;
-    on_device("emu", (choice){2, RANKED_PROGRAMS - 4, 2, 3}); /* rmsnorm, an exchange of nothing */
-    on_device("emu", (choice){4, 2 * RANKED_PROGRAMS, 2, 2}); /* softmax */
+    on_emulator("rmsnorm of a divided hidden axis", 3);
+    on_emulator("softmax along a divided axis", 2);
+    on_emulator("an exchange that only another one reads", 2);
+    on_emulator("an exchange of nothing", 2);
 }
 
 /* A rank whose loop nests are others than those of the rest: then none exchanges group by group. */
@@ -75,7 +86,7 @@ static void test_unlike_plans(void **state)
     (void)state;
     path = NULL;
     schedule_of_last = "undo 1";
-    on_device("emu", (choice){1, 2 * RANKED_PROGRAMS, 3, 3});
+    on_emulator("batchnorm", 3);
     schedule_of_last = NULL;
 }
 

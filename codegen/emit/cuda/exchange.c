@@ -21,7 +21,7 @@ void kn_cuda_exchange_all(kn_cuda_writer *w, int p)
     kn_cuda_close(w);
 }
 
-/* ---- group by group; where all that a kernel would exchange is empty, it has no groups that do ---- */
+/* ---- group by group. A kernel whose exchanges are all empty has no `ranks`: RANK values are then their operands ---- */
 
 void kn_cuda_begin_peers(kn_cuda_writer *w)
 {
@@ -123,18 +123,18 @@ static bool combines(const kn_phase *ph)
     return any;
 }
 
-/* By one warp of a block: the others, who would compute the same, find it in shared memory. It is read by all before the next
- * group's where a combine of the block is in between. */
+/* One warp receives and computes what depends on it, and leaves in shared memory what the others need, which would all do
+ * the same. It is written again in the block's next group: behind a barrier, in the combine of a reduction, or here. */
 static void receive_by_a_warp(kn_cuda_writer *w, int stage, const int *waits, int last,
                               const char *leader)
 {
     const kn_phase *ph = w->ph;
-    bool *received = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
+    bool *remote = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
     const char **at = KN_NEW_ARRAY(w->t->arena, const char *, ph->nest.values.len + 1);
     int bytes = kn_kernel_static_bytes(w->k) - kn_exchanging_bytes(w->k) + kn_peers_bytes(w->k);
-    kn_find_received(ph, received);
+    kn_find_remote(ph, remote);
     for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_is_shown(ph, received, i)) {
+        if (kn_is_passed_on(ph, remote, i)) {
             at[i] = kn_cuda_printed(w, "*(%s *)(scratch + %d)",
                                     kn_cuda_type(kn_value_at(ph, i)->dtype), bytes);
             bytes += 16;

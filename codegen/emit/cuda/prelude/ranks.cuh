@@ -19,8 +19,8 @@ struct kn_ranks {
 };
 enum { KN_MAILBOX_HEAD = 8 };
 
-// Of mailboxes and what counts launches: what another device, or a block that is over, may change meanwhile. A word is all there
-// is to it, so other loads and stores may be moved across.
+// Of mailboxes and what counts launches: what another device, or a block that is over, may change meanwhile. Value and flag are in
+// one word, so no other access is ordered by these, and the compiler may move other loads and stores across.
 __device__ __forceinline__ unsigned long long kn_load_relaxed(const unsigned long long *at)
 {
     unsigned long long word;
