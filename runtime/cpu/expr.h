@@ -73,7 +73,7 @@
 #define KN_E_SIGN_INT(D, a) (((a) > 0) - ((a) < 0))
 #define KN_E_SIGN_UINT(D, a) ((a) != 0)
 #define KN_E_SIGN_FLOAT(D, a) ((a) > 0 ? 1 : (a) < 0 ? -1 : (a) == 0 ? 0 : (a))
-#define KN_E_COPYSIGN_FLOAT(D, a, b) KN_M_##D(copysign)(a, b)
+#define KN_E_COPYSIGN_FLOAT(D, a, b) KN_M_##D(kn_copysign)(a, b)
 #define KN_E_EXP2_FLOAT(D, a) KN_M_##D(exp2)(a)
 #define KN_E_EXPM1_FLOAT(D, a) KN_M_##D(expm1)(a)
 #define KN_E_LOG2_FLOAT(D, a) KN_M_##D(log2)(a)
@@ -159,7 +159,7 @@
 #define KN_E_SIGNBIT_BOOL KN_E_ISNAN_BOOL
 #define KN_E_SIGNBIT_INT(D, a) ((a) < 0)
 #define KN_E_SIGNBIT_UINT KN_E_ISNAN_BOOL
-#define KN_E_SIGNBIT_FLOAT(D, a) (KN_M_##D(copysign)(1, a) < 0)
+#define KN_E_SIGNBIT_FLOAT(D, a) KN_M_##D(kn_negative)(a)
 
 /* ---- comparison, logic, selection ---- */
 #define KN_E_LT_BOOL(D, a, b) ((a) < (b))

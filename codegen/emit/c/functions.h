@@ -25,6 +25,29 @@ static inline float kn_of_bits(unsigned u)
     return x;
 }
 
+/* ---- signs ---- */
+
+/* Is it less than 0, or -0? A NaN is not: its sign is what a compiler makes of it, which folds 0 / 0 to either and takes
+ * x * x for positive. So bits are read, as an integer that is above those of -inf for a NaN. */
+static inline int kn_negativef(float x) { return (int)kn_bits_of(x) <= -0x800000; }
+
+static inline int kn_negative(double x)
+{
+    __INT64_TYPE__ bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits <= -0x10000000000000;
+}
+
+static inline float kn_copysignf(float a, float b)
+{
+    return __builtin_copysignf(a, kn_negativef(b) ? -1.0f : 1.0f);
+}
+
+static inline double kn_copysign(double a, double b)
+{
+    return __builtin_copysign(a, kn_negative(b) ? -1.0 : 1.0);
+}
+
 /* ---- 16-bit floats ---- */
 
 static inline float kn_F32_from_BF16(unsigned short h) { return kn_of_bits((unsigned)h << 16); }

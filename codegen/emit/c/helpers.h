@@ -130,21 +130,9 @@ static inline i64 kn_checked(const kn_c_call *c, int value, i64 at, i64 size)
         const T zero = bits >> (8 * sizeof(U) - 1) ? -(T)0 : (T)0;                                 \
         return odd ? (T)__builtin_nanf("") : best == 0 ? zero : best;                              \
     }
-/* By bits: gcc takes x * x for positive, which of NaN it need not be. */
-#define KN_COPYSIGN(T, U)                                                                          \
-    static inline T kn_copysign_##T(T a, T b)                                                      \
-    {                                                                                              \
-        const U sign = (U)1 << (8 * sizeof(U) - 1);                                                \
-        const U u = (kn_bits_of_##T(a) & ~sign) | (kn_bits_of_##T(b) & sign);                      \
-        __builtin_memcpy(&a, &u, sizeof a);                                                        \
-        return a;                                                                                  \
-    }
 KN_EXTREME(f32, u32)
 KN_EXTREME(f64, u64)
-KN_COPYSIGN(f32, u32)
-KN_COPYSIGN(f64, u64)
 #undef KN_EXTREME
-#undef KN_COPYSIGN
 
 /* Minimum and maximum: a NaN on either side wins (unequal to itself on the left, compares false on the right), and -0
  * is less than 0. */
