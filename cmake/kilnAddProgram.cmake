@@ -49,6 +49,6 @@ function(kiln_add_program target file)
     set_target_properties(${target} PROPERTIES C_STANDARD 11 POSITION_INDEPENDENT_CODE ON)
     # its loops are to be vectorised; none of these changes a value
     target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -fno-math-errno -fno-trapping-math
-        "$<$<C_COMPILER_ID:GNU>:-fno-thread-jumps;-fno-tree-pre>")
+        "$<$<C_COMPILER_ID:GNU>:-fno-thread-jumps;-fno-tree-pre;-fno-split-paths>")
     target_link_libraries(${target} PUBLIC ${libraries})
 endfunction()

@@ -85,8 +85,10 @@ static const char *const always[] = {
     "-fno-math-errno", "-fPIC", "-shared", "-fno-trapping-math", "-fvisibility=hidden",
     "-nostartfiles",   "-pipe"};
 
-/* Threading jumps makes branches of selections by constants, as of clip(x, 0, 1), before loops become vectors. */
-static const char *const of_gcc[] = {"-fno-thread-jumps", "-fno-tree-pre"};
+/* Threading jumps makes branches of selections by constants, as of clip(x, 0, 1), before loops become vectors.
+ * Splitting paths moves the conversion of KN_TO_i64(x) to a float behind that of x to an integer, and gcc takes both for
+ * trunc(x) then, which keeps -0: that is wrong, unless traps are honoured, which would leave no vectors. */
+static const char *const of_gcc[] = {"-fno-thread-jumps", "-fno-tree-pre", "-fno-split-paths"};
 
 /* Up to a NULL. What is compiled is checked as the library is, if the same compiler can. */
 static void put_flags(const kn_cc *cc, const char *flags[MAX_FLAGS])
