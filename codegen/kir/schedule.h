@@ -116,8 +116,10 @@ typedef struct kn_schedule {
     bool tail;
     /* ROWS, COLS: the most steps of a thread, unrolled, so that registers can keep values; 0: a loop */
     int steps;
-    int full;   /* ROWS: so many first steps all threads take, without a bounds check */
-    int unroll; /* FLAT: steps that the grid leaves to a thread, mostly; 0: a local phase */
+    int full; /* ROWS: so many first steps all threads take, without a bounds check */
+    /* FLAT: steps that the grid leaves to a thread, mostly, and what a loop takes at a time that says nothing else; 0: a
+     * local phase. Other walks: 0, for their loops have an unroll of their own */
+    int unroll;
     KN_VEC(kn_sweep_loop) loops; /* GPUs: of all sweeps, in their order */
     bool reversed; /* the groups that a block takes one after the other come in reverse */
     /* split reduction: members are divided over the grid; results are partial */

@@ -88,6 +88,7 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
              "a flat walk has 1, 2, 4 or 8 steps' loads in flight");
         return KN_OK;
     }
+    RULE(!how->unroll, "it is the loops of rows and columns that say unroll");
     if (how->walk == KN_WALK_ROWS)
         RULE(is_power_of_two(how->tpg) &&
                  (how->tpg == k->threads || (how->tpg <= 32 && !how->cluster && !how->unaligned) ||

@@ -252,6 +252,7 @@ static void test_refused(void **state)
         {"threads 96: rows tpg 32 vec 4", "a block has a power of two of threads", SOFTMAX},
         {"threads 256: flat tpg 1 vec 4 unroll 1", "the walk is the planner's", SOFTMAX},
         {"threads 256: rows tpg 32", "vectors are no wider", SOFTMAX},
+        {"threads 256: rows tpg 256 vec 4 unroll 1000", "the loops of rows and columns", SOFTMAX},
         {"threads 256: rows tpg 256 vec 1, cluster 4 of 376, async, chunk 512, hold v0 shared",
          "async copies bring whole runs", SOFTMAX},
         {"undo 5", "there are 4 merges of loop nests to undo", SOFTMAX},
