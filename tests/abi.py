@@ -68,6 +68,8 @@ def facts(lines):
 
 def main():
     library, update = sys.argv[1], "--update" in sys.argv
+    if not Path(library).exists():
+        sys.exit(f"not ok - {library} is not built")
     with tempfile.TemporaryDirectory() as scratch:
         now = facts(sorted(exported(library) + ask(scratch)))
     if not now.get("struct kiln_arg") or sys.maxsize < 2**32:

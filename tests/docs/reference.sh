@@ -3,6 +3,7 @@
 # usage: reference.sh KILN CALLS SCRATCH_DIR
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+[[ -x $2 ]] || { echo "not ok - $2 is not built"; exit 1; }
 rm -rf "${3:?}"/*
 python3 docs/reference.py "$1" "$2" "$3"
 
