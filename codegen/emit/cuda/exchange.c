@@ -79,9 +79,9 @@ static void send(kn_cuda_writer *w, int stage, const int *waits, int now, const 
 {
     for (int i = 0; i < w->ph->nest.stores.len; i++) {
         const kn_store *s = &w->ph->nest.stores.data[i];
-        const bool wide = w->wide[s->value];
         if (!w->k->ranks || !s->sends || s->stage != stage || waits[s->value] != now)
             continue;
+        const bool wide = w->wide[s->value];
         const char *who =
             w->ph->how.split ? kn_cuda_printed(w, "%s && split == 0", leader) : leader;
         kn_cuda_open(w, "if (%s)", kn_cuda_once(w, s, who));
