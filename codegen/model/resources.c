@@ -200,8 +200,8 @@ int kn_static_bytes(const kn_phase *ph, int threads)
     return scratch > tiles ? scratch : tiles;
 }
 
-/* Of a kn_exchange (codegen/emit/cuda/prelude/ranks.cuh); of a value that a warp computes for its block. */
-enum { KN_EXCHANGE_BYTES = 40, KN_SHOWN_BYTES = 16 };
+/* Of a kn_exchange (codegen/emit/cuda/prelude/ranks.cuh). */
+enum { KN_EXCHANGE_BYTES = 40 };
 
 int kn_peers_bytes(const kn_kernel *k)
 {
@@ -256,6 +256,8 @@ int kn_kernel_static_bytes(const kn_kernel *k)
     const int exchanging = kn_exchanging_bytes(k);
     return exchanging ? (int)kn_round_up(most, 16) + exchanging : most;
 }
+
+int kn_peers_at(const kn_kernel *k) { return kn_kernel_static_bytes(k) - kn_exchanging_bytes(k); }
 
 int kn_deferrable_groups(const kn_phase *ph)
 {

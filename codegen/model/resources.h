@@ -77,10 +77,13 @@ int kn_scratch_bytes(const kn_phase *ph, int threads);
 int kn_static_bytes(const kn_phase *ph, int threads);
 /* The most of a kernel's phases, which use the same memory. */
 int kn_kernel_static_bytes(const kn_kernel *k);
-/* Of these, at the end, what blocks need whose groups exchange with other ranks': a kn_peers, then 16 bytes for each value that
- * one warp computes of what it has received, for its block. */
+/* Of these, at the end, what blocks need whose groups exchange with other ranks': a kn_peers, then KN_SHOWN_BYTES for each value
+ * that one warp computes of what it has received, for its block. */
+enum { KN_SHOWN_BYTES = 16 };
 int kn_exchanging_bytes(const kn_kernel *k);
 int kn_peers_bytes(const kn_kernel *k);
+/* Where they begin. */
+int kn_peers_at(const kn_kernel *k);
 /* Does one warp do so, for a group that the whole block has? */
 bool kn_receives_by_a_warp(const kn_kernel *k, const kn_phase *ph);
 

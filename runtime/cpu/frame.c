@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "codegen/emit/c/functions.h"
+
 enum {
     LANES = 1024, /* enough to make the cost of a step small */
     FEWEST = 128,
@@ -354,8 +356,7 @@ void kn_frame_spread(kn_frame *f, const kn_steps *steps, int64_t groups, int64_t
         char *to = s->kind == KN_STEP_RESULT ? f->red[s->red].result : memory_of(f, s);
         if (v->data != to) /* it may be where it was read from */
             memcpy(to, v->data, bytes);
-        for (int64_t k = 1; k < times; k *= 2)
-            memcpy(to + (size_t)k * bytes, to, (size_t)k * bytes);
+        kn_repeat(to, (int64_t)bytes, times);
         v->data = to;
     }
 }

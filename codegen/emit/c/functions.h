@@ -25,6 +25,13 @@ static inline float kn_of_bits(unsigned u)
     return x;
 }
 
+/* Repeats what an array begins with, a power of 2 times in all. */
+static inline void kn_repeat(void *a, __INT64_TYPE__ bytes, __INT64_TYPE__ times)
+{
+    for (__INT64_TYPE__ k = 1; k < times; k *= 2)
+        __builtin_memcpy((char *)a + k * bytes, a, (__SIZE_TYPE__)(k * bytes));
+}
+
 /* ---- signs ---- */
 
 /* Is it less than 0, or -0? A NaN is not: its sign is what a compiler makes of it, which folds 0 / 0 to either and takes

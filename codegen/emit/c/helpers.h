@@ -96,13 +96,6 @@ static inline i64 kn_block_end(const kn_c_call *c, kn_blocks *b, i64 i, i64 end)
     return i + n;
 }
 
-/* Repeats what an array begins with. */
-static inline void kn_spread(void *a, i64 bytes, i64 times)
-{
-    for (i64 k = 1; k < times; k *= 2)
-        __builtin_memcpy((char *)a + k * bytes, a, (u64)(k * bytes));
-}
-
 /* An index that a GATHER is given: itself, or 0 after a report where it is out of bounds. */
 static inline i64 kn_checked(const kn_c_call *c, int value, i64 at, i64 size)
 {

@@ -443,10 +443,10 @@ static void put_spreads(kn_c_writer *w, int stage)
     const kn_phase *p = w->ph;
     for (int v = 0; v < p->nest.values.len; v++)
         if (w->own[v] >= 0 && kn_c_group_stage(&p->nest.values.data[v]) == stage)
-            kn_c_line(w, "kn_spread(s->v%d, n * (i64)sizeof *s->v%d, c->beside);", v, v);
+            kn_c_line(w, "kn_repeat(s->v%d, n * (i64)sizeof *s->v%d, c->beside);", v, v);
     for (int r = 0; r < p->nest.reds.len; r++)
         if (p->nest.reds.data[r].stage == stage - 1)
-            kn_c_line(w, "kn_spread(s->r%d, n * (i64)sizeof *s->r%d, c->beside);", r, r);
+            kn_c_line(w, "kn_repeat(s->r%d, n * (i64)sizeof *s->r%d, c->beside);", r, r);
 }
 
 /* As many members as are whole blocks side by side, in which the tile is all groups and all members. */

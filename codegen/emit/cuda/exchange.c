@@ -28,7 +28,7 @@ void kn_cuda_begin_peers(kn_cuda_writer *w)
     const int ranks = w->k->ranks ? kn_nest_ranks(&w->ph->nest) : 0;
     if (ranks)
         kn_cuda_line(w, "const kn_exchange &peers = kn_begin_peers<%d>(ranks, scratch + %d);",
-                     ranks, kn_kernel_static_bytes(w->k) - kn_exchanging_bytes(w->k));
+                     ranks, kn_peers_at(w->k));
     if (ranks && !kn_receives_by_a_warp(w->k, w->ph))
         kn_cuda_line(w, "__syncthreads(); // others than the first warp send and receive, too");
 }
@@ -131,13 +131,13 @@ static void receive_by_a_warp(kn_cuda_writer *w, int stage, const int *waits, in
     const kn_phase *ph = w->ph;
     bool *remote = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
     const char **at = KN_NEW_ARRAY(w->t->arena, const char *, ph->nest.values.len + 1);
-    int bytes = kn_kernel_static_bytes(w->k) - kn_exchanging_bytes(w->k) + kn_peers_bytes(w->k);
+    int bytes = kn_peers_at(w->k) + kn_peers_bytes(w->k);
     kn_find_remote(ph, remote);
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_passed_on(ph, remote, i)) {
             at[i] = kn_cuda_printed(w, "*(%s *)(scratch + %d)",
                                     kn_cuda_type(kn_value_at(ph, i)->dtype), bytes);
-            bytes += 16;
+            bytes += KN_SHOWN_BYTES;
         }
     if (!combines(ph))
         kn_cuda_line(w, "__syncthreads(); // what the last group had has been read");

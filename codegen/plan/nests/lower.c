@@ -468,6 +468,14 @@ static void store(lowering *lo, const kn_node *n, kn_access access, bool sends)
     kn_push(p->arena, &lo->phase.nest.stores, s);
 }
 
+/* The same of a rank's part of a buffer that has one of each. */
+static kn_access part_of(lowering *lo, const kn_node *n, int buf, int rank)
+{
+    kn_access part = access_of(lo, n, buf);
+    part.offset += rank * lo->p->bufs.data[buf].part / kn_bytes(n->dtype);
+    return part;
+}
+
 /* Stores a value to this rank's part of what ranks exchange, once an exchange. */
 static void store_part(lowering *lo, const kn_node *n)
 {
@@ -478,9 +486,7 @@ static void store_part(lowering *lo, const kn_node *n)
         const bool sends = p->regions->of[e] == lo->region;
         if (buf == last)
             continue;
-        kn_access part = access_of(lo, n, buf);
-        part.offset += sends ? 0 : p->problem->rank * p->bufs.data[buf].part / kn_bytes(n->dtype);
-        store(lo, n, part, sends);
+        store(lo, n, sends ? access_of(lo, n, buf) : part_of(lo, n, buf, p->problem->rank), sends);
         last = buf;
     }
 }
@@ -494,9 +500,7 @@ static void store_everywhere(lowering *lo, const kn_node *n)
         store(lo, n, access_of(lo, n, p->buf_of_output[o]), false);
     store_part(lo, n);
     if (n->op == KN_OP_OF_RANK && p->elsewhere[n->id]) {
-        kn_access part = access_of(lo, n, temp);
-        part.offset += n->u.part.rank * p->bufs.data[temp].part / kn_bytes(n->dtype);
-        store(lo, n, part, false);
+        store(lo, n, part_of(lo, n, temp, n->u.part.rank), false);
     } else if (n->op != KN_OP_OF_RANK && temp >= 0 && p->bufs.data[temp].kind == KN_BUF_TEMP) {
         store(lo, n, access_of(lo, n, temp), false);
     }
