@@ -9,19 +9,15 @@ expression of the same meaning. As for kiln: caches flushed before each run, med
 has none, those of jax_events.cpp). The device is busy until a call is handed over: no time of the host's is in them."""
 import argparse
 import ast
-import ctypes
 import functools
 import gc
 import json
 import os
-import pathlib
-import shutil
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
+import jax_events
 import timers
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -250,39 +246,7 @@ class Jax:
         self.buffer = self.np.zeros(FLUSH[device] // 4, dtype="int32")
         self.step = jax.jit(lambda b: b + 1)
         if device == "cuda":
-            self.elapsed = self.events()
-
-    def events(self):
-        """What tells the milliseconds between the two events that `timed` has in its program."""
-        jax, source = self.jax, pathlib.Path(__file__).with_name("jax_events.cpp")
-        ctypes.CDLL("libcuda.so.1", mode=ctypes.RTLD_GLOBAL)
-        compiler = os.environ.get("KILN_CXX", "c++")
-        if not shutil.which(compiler):
-            raise ImportError("no C++ compiler, with which it could be timed")
-        with tempfile.TemporaryDirectory() as folder:
-            path = f"{folder}/events.so"
-            flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-isystem", jax.ffi.include_dir()]
-            if subprocess.run([compiler, *flags, str(source), "-o", path]).returncode:
-                raise ImportError(f"{source.name} does not compile")
-            library = ctypes.CDLL(path)
-        library.elapsed.restype = ctypes.c_float
-        jax.ffi.register_ffi_target("record_event", jax.ffi.pycapsule(library.record_event), platform="CUDA")
-        return library.elapsed
-
-    def timed(self, function):
-        """The function as a program that records an event in front of what it does and one behind it."""
-        import numpy
-
-        jax = self.jax
-        record = jax.ffi.ffi_call("record_event", jax.ShapeDtypeStruct((), "int32"), has_side_effect=True)
-
-        def program(*inputs):
-            before = record(*inputs, place=numpy.int64(0))
-            inputs, before = jax.lax.optimization_barrier((inputs, before))
-            results = function(*inputs)
-            return results, record(before, *jax.tree.leaves(results), place=numpy.int64(1))
-
-        return jax.jit(program)
+            self.elapsed = jax_events.register(jax)
 
     def input(self, value):
         span, compact = storage(value)
@@ -310,14 +274,14 @@ class Jax:
             flush = lambda: self.step(self.buffer).block_until_ready()
             return repeated(lambda: wall(flush, lambda: self.jax.block_until_ready(call())))
 
-        timed = self.timed(call.func)
+        timed = self.jax.jit(jax_events.timed(self.jax, call.func))
 
         def once():
             flushed = self.buffer
             for _ in range(timers.AHEAD):
                 flushed = self.step(flushed)
             self.jax.block_until_ready(timed(*call.args))
-            return self.elapsed() * 1e3
+            return self.elapsed(0) * 1e3
 
         return repeated(once)
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""What several GPUs divide among them: the programs of bench/ranks by kiln, and the same by PyTorch and NCCL, where it is installed.
+"""What several GPUs divide among them: the programs of bench/ranks by kiln, and the same by PyTorch and NCCL and by JAX, as far as they
+are installed.
 
     bench/ranks/peers.py KILN [--ranks N] [-o FILE.json] [--only TEXT]
 
 kiln's times are of `kiln bench --ranks N`: medians on the slowest device, caches flushed, all begin together. PyTorch's are too: one
-process a GPU, and before each run an all-reduce, behind which all begin."""
+process a GPU, and before each run an all-reduce, behind which all begin. So are JAX's, one process for all."""
 import argparse
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
+import jax_peers  # noqa: E402
 from timers import Timer  # noqa: E402
 
 PROGRAMS = os.path.join(HERE, "programs.kiln")
@@ -126,17 +129,36 @@ def work(rank, ranks, workloads, meeting, out):
     dist.destroy_process_group()
 
 
-def peers(ranks, workloads):
-    try:
-        import torch.multiprocessing as processes
-    except ImportError:
-        print("PyTorch is not installed: kiln alone", file=sys.stderr)
-        return {"version": None, "us": {}}
+def by_torch(ranks, workloads):
+    import torch.multiprocessing as processes
+
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "out.json")
         processes.spawn(work, (ranks, workloads, os.path.join(folder, "meeting"), out), nprocs=ranks)
         with open(out) as file:
-            return json.load(file)
+            found = json.load(file)
+    return found["version"], found["us"]
+
+
+def by_jax(ranks, workloads):
+    with multiprocessing.get_context("spawn").Pool(1) as process:  # which gives the GPUs' memory back
+        version, found = process.apply(jax_peers.measure, (ranks, workloads))
+    return version, {label: {"JAX": us} for label, us in found.items()}
+
+
+def peers(ranks, workloads):
+    """Versions of what is installed, and microseconds by label and name."""
+    versions, found = [], {label: {} for label, *_ in workloads}
+    for measure in by_torch, by_jax:
+        try:
+            version, times = measure(ranks, workloads)
+        except ImportError as why:
+            print(f"left out: {why}", file=sys.stderr)
+            continue
+        versions.append(version)
+        for label, us in times.items():
+            found[label].update(us)
+    return {"version": ", ".join(versions), "us": found}
 
 
 def main():
@@ -149,11 +171,11 @@ def main():
     workloads = [w for w in WORKLOADS if given.only in w[0]]
     ours = {label: kiln(given.kiln, given.ranks, program, values) for label, program, values, _ in workloads}
     others = peers(given.ranks, workloads)
-    print(f"{given.ranks} GPUs, times in us; {others['version'] or 'no PyTorch'}")
+    print(f"{given.ranks} GPUs, times in us; {others['version'] or 'no peers'}")
     for label, *_ in workloads:
         m = ours[label]
         said = m.get("error") or f"{m['fused']['us']:9.1f} ({m['fused']['launches']} launches, path {m['path']})"
-        print(f"{label:45} kiln {said}" + "".join(f"; {name} {us:.1f}" for name, us in others["us"].get(label, {}).items()))
+        print(f"{label:45} kiln {said}" + "".join(f"; {name} {us:.1f}" for name, us in others["us"][label].items()))
     if given.out:
         with open(given.out, "w") as file:
             json.dump({"ranks": given.ranks, "kiln": ours, "peers": others}, file, indent=1)
