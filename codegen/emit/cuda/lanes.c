@@ -48,11 +48,24 @@ typedef enum source {
     LOADED_BY_LANE,
 } source;
 
+/* Do these lanes compute nothing but quotients? Is value i one that those before have left in its vector? */
+static bool only_divides(const kn_cuda_writer *w)
+{
+    return w->quotients == KN_BY_RECIPROCAL || w->quotients == KN_BY_DIVISION;
+}
+
+static bool is_found(const kn_cuda_writer *w, int i)
+{
+    return w->quotients == KN_FOUND && kn_cuda_divides_first(w, i);
+}
+
 static source source_of(kn_cuda_writer *w, int i)
 {
     const kn_value *v = kn_value_at(w->ph, i);
     if (!w->need[i] || v->level != KN_ELEMENT)
         return NOWHERE;
+    if (is_found(w, i))
+        return FROM_VECTOR;
     if (v->kind == KN_V_ELEM && !w->loaded[i])
         return COMPUTED;
     if (v->kind == KN_V_GATHER) /* its indices have just been computed */
@@ -66,14 +79,21 @@ static source source_of(kn_cuda_writer *w, int i)
 /* Do later sweeps find value i, which this one computes, in its vector? */
 static bool is_kept_in_vector(const kn_cuda_writer *w, int i)
 {
+    if (only_divides(w)) /* which may lie where an operand does that is read again */
+        return false;
     return kn_kept(w->ph, i) == KN_KEEP_REGISTERS || kn_kept(w->ph, i) == KN_KEEP_SHARED;
+}
+
+/* "v5_vec.at[l]" */
+static const char *element_of(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_printed(w, "%s.at[%s]", kn_cuda_vector(w, i), w->ph->how.vec > 1 ? "l" : "0");
 }
 
 /* One element of what a step needs. What is computed for later sweeps is kept. */
 static void write_element(kn_cuda_writer *w, int i)
 {
-    const char *element =
-        kn_cuda_printed(w, "%s.at[%s]", kn_cuda_vector(w, i), w->ph->how.vec > 1 ? "l" : "0");
+    const char *element = element_of(w, i);
     switch (source_of(w, i)) {
     case NOWHERE: break;
     case COMPUTED:
@@ -91,10 +111,21 @@ static void write_element(kn_cuda_writer *w, int i)
     }
 }
 
+static void keep_quotients(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (kn_cuda_divides_first(w, i))
+            kn_cuda_line(w, "%s = %s;", element_of(w, i), kn_cuda_operand(w, i));
+}
+
 /* What becomes of an element. */
 static void write_uses(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
+    if (only_divides(w)) {
+        keep_quotients(w);
+        return;
+    }
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].stage == w->sweep)
             kn_cuda_accumulate(w, r);
@@ -114,7 +145,7 @@ static bool is_shared(const kn_cuda_writer *w, int run, int i)
 {
     const kn_value *v = kn_value_at(w->ph, i);
     return w->need[i] && v->level == KN_ELEMENT && v->kind == KN_V_ELEM && !w->loaded[i] &&
-           !w->lanes[i].known && w->lanes[i].alike >= run;
+           !is_found(w, i) && !w->lanes[i].known && w->lanes[i].alike >= run;
 }
 
 /* The shortest run of lanes that share a value; 1: none do. */
@@ -131,6 +162,10 @@ static int shortest_run(const kn_cuda_writer *w)
 static void find_uses(const kn_cuda_writer *w, bool *each)
 {
     const kn_phase *ph = w->ph;
+    for (int i = 0; i < ph->nest.values.len && only_divides(w); i++)
+        each[i] = kn_cuda_divides_first(w, i);
+    if (only_divides(w))
+        return;
     for (int r = 0; r < ph->nest.reds.len; r++)
         each[ph->nest.reds.data[r].value] |= ph->nest.reds.data[r].stage == w->sweep;
     for (int i = 0; i < ph->nest.stores.len; i++)
@@ -145,8 +180,10 @@ static void divide(const kn_cuda_writer *w, int run, bool *once, bool *each)
     find_uses(w, each);
     for (int i = ph->nest.values.len - 1; i >= 0; i--) {
         const kn_value *v = kn_value_at(ph, i);
-        const bool computed = v->kind == KN_V_GATHER || (v->kind == KN_V_ELEM && !w->loaded[i]);
-        each[i] = each[i] || (w->need[i] && kn_kept(ph, i) && v->kind == KN_V_ELEM);
+        const bool computed =
+            v->kind == KN_V_GATHER || (v->kind == KN_V_ELEM && !w->loaded[i] && !is_found(w, i));
+        each[i] =
+            each[i] || (w->need[i] && kn_kept(ph, i) && v->kind == KN_V_ELEM && !only_divides(w));
         if (each[i] && run > 1 && is_shared(w, run, i)) {
             once[i] = true;
             each[i] = false;

@@ -138,23 +138,33 @@ static void write_vector_store(kn_cuda_writer *w, int i)
                  kn_phase_vector_axis(w->ph));
 }
 
-/* May a step compute its elements a second time, when a quotient by the reciprocal turns out inexact? It may if all it
- * does with them is to store vectors. */
-static bool may_repeat(const kn_cuda_writer *w)
+/* Declares vectors for the quotients that come first. False: there are none. */
+static bool declare_quotients(kn_cuda_writer *w)
 {
-    const kn_phase *ph = w->ph;
-    bool quotients = false, repeat = ph->how.vec > 1;
-    for (int r = 0; r < ph->nest.reds.len; r++)
-        repeat = repeat && ph->nest.reds.data[r].stage != w->sweep;
-    for (int i = 0; i < ph->nest.stores.len; i++)
-        repeat = repeat && (!kn_cuda_stores_now(w, i) || kn_cuda_stores_vector(w, i) ||
-                            kn_cuda_stores_in_registers(w, i));
-    for (int i = 0; i < ph->nest.values.len; i++) {
-        bool computed = w->need[i] && !w->loaded[i] && kn_value_at(ph, i)->kind == KN_V_ELEM;
-        quotients = quotients || (computed && kn_cuda_divides_exactly(w, i));
-        repeat = repeat && !(computed && kn_kept(ph, i));
+    bool any = false;
+    for (int i = 0; i < w->ph->nest.values.len && w->ph->how.vec > 1; i++)
+        if (kn_cuda_divides_first(w, i)) {
+            kn_cuda_line(w, "%s %s;", kn_cuda_vector_type(w, i), kn_cuda_vector(w, i));
+            any = true;
+        }
+    return any;
+}
+
+/* The lanes of a step. Its quotients come first, so that only they, and what they are computed from, are there twice. */
+static void write_lanes(kn_cuda_writer *w)
+{
+    if (declare_quotients(w)) {
+        kn_cuda_line(w, "bool exact = true;");
+        w->quotients = KN_BY_RECIPROCAL;
+        kn_cuda_lanes(w);
+        w->quotients = KN_BY_DIVISION;
+        kn_cuda_open(w, "if (!exact)");
+        kn_cuda_lanes(w);
+        kn_cuda_close(w);
+        w->quotients = KN_FOUND;
     }
-    return quotients && repeat;
+    kn_cuda_lanes(w);
+    w->quotients = KN_EACH_TESTED;
 }
 
 void kn_cuda_step(kn_cuda_writer *w)
@@ -174,18 +184,7 @@ void kn_cuda_step(kn_cuda_writer *w)
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].stage == w->sweep)
             kn_cuda_before_lanes(w, r);
-    if (may_repeat(w)) {
-        kn_cuda_line(w, "bool exact = true;");
-        w->quotients = KN_TESTED_TOGETHER;
-        kn_cuda_lanes(w);
-        w->quotients = KN_DIVIDED;
-        kn_cuda_open(w, "if (!exact)");
-        kn_cuda_lanes(w);
-        kn_cuda_close(w);
-        w->quotients = KN_EACH_TESTED;
-    } else {
-        kn_cuda_lanes(w);
-    }
+    write_lanes(w);
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].stage == w->sweep)
             kn_cuda_after_lanes(w, r);

@@ -69,8 +69,13 @@ static const division *division_of(const kn_cuda_writer *w, int i, int by)
                : NULL;
 }
 
-bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i)
+/* What is kept may lie where one of its operands does, so that it cannot be computed again. */
+bool kn_cuda_divides_first(const kn_cuda_writer *w, int i)
 {
+    const kn_value *v = kn_value_at(w->ph, i);
+    if (v->kind != KN_V_ELEM || v->level != KN_ELEMENT || !w->need[i] || w->loaded[i] ||
+        kn_kept(w->ph, i))
+        return false;
     const division *d = division_of(w, i, kn_value_at(w->ph, i)->in[1]);
     return d == &exact_f32 || d == &exact_f64;
 }
@@ -149,9 +154,10 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
         if (d == &approximate_f32 || d == &integer_f32)
             return kn_cuda_printed(w, "%s / %s", in[0], by);
         const char *const quotients[] = {[KN_EACH_TESTED] = "%s / %s",
-                                         [KN_TESTED_TOGETHER] =
+                                         [KN_BY_RECIPROCAL] =
                                              "kn_divide_by_reciprocal(%s, %s, exact)",
-                                         [KN_DIVIDED] = "kn_divide_any(%s, %s)"};
+                                         [KN_BY_DIVISION] = "kn_divide_any(%s, %s)",
+                                         [KN_FOUND] = "%s / %s"};
         return kn_cuda_printed(w, quotients[w->quotients], in[0], by);
     }
     if (!w->k->fast && kn_is_approximated(w->ph, w->imprecise, i))

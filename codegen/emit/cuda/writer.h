@@ -31,12 +31,15 @@
 #include "codegen/kir/precision.h"
 #include "codegen/kir/whole.h"
 
-/* How a quotient by a group value is computed: by the divisor's reciprocal, each with a test of its own for whether
- * that is exact; by the reciprocal, with one test for all quotients of a step; or by division. */
+/* How the lanes of a step come to their quotients by group values: by the divisor's reciprocal, each with a test of its
+ * own for whether that is exact. Or, where a step has several lanes, in passes over them: nothing but the quotients, by
+ * the reciprocal, with one test for all; where that fails again, by division; then the rest, which finds them in
+ * vectors. */
 typedef enum kn_cuda_quotients {
     KN_EACH_TESTED,
-    KN_TESTED_TOGETHER,
-    KN_DIVIDED,
+    KN_BY_RECIPROCAL,
+    KN_BY_DIVISION,
+    KN_FOUND,
 } kn_cuda_quotients;
 
 /* Writing one kernel. The arrays have an entry for each value of the phase. */
@@ -167,8 +170,8 @@ const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype 
 const char *kn_cuda_expression(kn_cuda_writer *w, int i);
 /* Is value i, of bf16, in a float's bits where it is widened? */
 bool kn_cuda_is_rounded_float(const kn_cuda_writer *w, int i);
-/* Is element value i a quotient by a group value, exact to the last bit? */
-bool kn_cuda_divides_exactly(const kn_cuda_writer *w, int i);
+/* Is value i a quotient by a group value, exact to the last bit, that steps of several lanes compute before the rest? */
+bool kn_cuda_divides_first(const kn_cuda_writer *w, int i);
 /* const T name = expr; for value i, and the same of what it loads. */
 void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr);
 void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane);
