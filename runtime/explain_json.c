@@ -7,7 +7,8 @@
  *   workspace, buffers                       bytes, and the temporaries that lie in it
  *   passes                                   graph passes, then steps of planning: what each left; those
  *                                            that changed nothing only if that is asked for
- *   schedule, kernels                        how each loop nest is walked
+ *   schedule, kernels                        how each loop nest is walked; the blocks of a launch, if they take the registers
+ *                                            that the model thinks
  *   predicted_us, predicted_unfused_us       of all kernels; if each operation were one
  *   predicted                                of each kernel and phase: us in all, what most of it goes to
  *                                            (bound), and the us of each part
@@ -20,6 +21,8 @@
  *   constraints, wider, searches, again, refusals, assumed
  *                                            texts
  *   split                                    of a part of a program that was split: how, in words */
+#include "codegen/kir/grid.h"
+#include "codegen/model/resources.h"
 #include "runtime/explain_impl.h"
 
 static void put_string(kn_text *t, const char *before, const char *s)
@@ -224,7 +227,10 @@ static void put_kernel(const subject *s, int i)
     kn_time *times = KN_NEW_ARRAY(s->t->arena, kn_time, k->phases.len + 1);
     kn_time all = kn_predict_kernel(k, &s->target, times);
     put_string(s->t, "{\"name\": ", k->name);
-    kn_putf(s->t, ", \"threads\": %d, \"cooperative\": %s, \"shared\": %lld,\n     ", k->threads,
+    const int fit = (int)kn_blocks_a_unit(k, &s->target);
+    kn_putf(s->t,
+            ", \"blocks\": %u, \"threads\": %d, \"cooperative\": %s, \"shared\": %lld,\n     ",
+            kn_grid_all_blocks(k, fit, s->target.units), k->threads,
             kn_kernel_cooperative(k) ? "true" : "false", (long long)k->shared);
     put_time(s, &all);
     kn_put(s->t, ",\n     \"phases\": [");

@@ -219,7 +219,7 @@ void kn_explain_kernels(const subject *s)
     kn_putf(t, "\nschedule %s, workspace ", s->plan->schedule);
     kn_explain_put_bytes(t, s->plan->workspace);
     if (s->plan->tried > 1)
-        kn_putf(t, ", the least predicted time of %d partitions", s->plan->tried);
+        kn_putf(t, ", the least predicted time of %d plans", s->plan->tried);
     kn_put(t, "\n");
     for (int i = 0; i < s->plan->kernels.len; i++) {
         const kn_kernel *k = s->plan->kernels.data[i];

@@ -19,6 +19,7 @@ static kn_status find_or_search(kn_arena *a, const kn_problem *problem, kn_parti
         return KN_OK;
     KN_TRY(kn_problem_refine(a, &refined));
     KN_TRY(kn_partition_search(a, &refined, partition));
+    KN_TRY(kn_partition_divide(a, &refined, partition));
     if (problem->known)
         kn_partitions_keep(problem->known, &key, partition);
     return KN_OK;
@@ -65,13 +66,44 @@ static kn_regions *regions_of(planning *g, kn_problem *pr)
     return kn_regions_form_by(g->a, pr->graph, pr->sizes, p->merges, p->nmerges);
 }
 
-static kn_status plan_parted(planning *g)
+/* The problem, its groups divided as the partition's are. */
+static kn_problem divided(const planning *g)
 {
     kn_problem pr = *g->problem;
+    if (g->partition.division != KN_DIVIDE_BY_COST) {
+        pr.force.division = g->partition.division;
+        pr.force.cluster = g->partition.cluster;
+    }
+    return pr;
+}
+
+static kn_status plan_parted(planning *g)
+{
+    kn_problem pr = divided(g);
     kn_regions *regions = regions_of(g, &pr);
     const kn_choices searched = {.reuse = g->partition.reuse};
     pr.choices = kn_is_large(pr.graph) ? NULL : &searched;
     return kn_plan_with(g->a, &pr, regions, g->base, &g->plan);
+}
+
+/* The division that was found is that of a class of sizes: is it better for these, too? What schedules are given is left out
+ * of account, for they are those of the plan that is chosen. */
+static kn_status choose_division(planning *g, kn_problem *own)
+{
+    const kn_partition found = g->partition;
+    const char *given = own->force.text;
+    if (found.division == KN_DIVIDE_BY_COST)
+        return KN_OK;
+    own->force.text = NULL;
+    KN_TRY(plan_parted(g));
+    const double divided = g->plan->ns;
+    g->partition.division = KN_DIVIDE_BY_COST;
+    KN_TRY(plan_parted(g));
+    g->tried++;
+    if (divided <= g->plan->ns)
+        g->partition = found;
+    own->force.text = given;
+    return KN_OK;
 }
 
 /* Unfused instead, if that is better. */
@@ -120,7 +152,7 @@ static kn_status plan_undone(planning *g, const kn_problem *problem)
     const kn_regions *from = g->plan->regions;
     const int n = from->merges.len;
     const uint64_t undone = problem->force.undone;
-    kn_problem pr = *problem;
+    kn_problem pr = divided(g);
     kn_merge *merges = KN_NEW_ARRAY(g->a, kn_merge, n + 1);
     int left = 0;
     if (n < KN_MOST_UNDONE && undone >> n)
@@ -130,6 +162,7 @@ static kn_status plan_undone(planning *g, const kn_problem *problem)
     for (int i = 0; i < n; i++)
         if (i >= KN_MOST_UNDONE || !(undone >> i & 1))
             merges[left++] = from->merges.data[i];
+    pr.force.text = problem->force.text;
     pr.fusion = g->partition.fusion && !g->unfused;
     pr.choices = &(kn_choices){.reuse = kn_is_large(from->graph) ? NULL : g->partition.reuse};
     return kn_plan_with(g->a, &pr, kn_regions_form_by(g->a, pr.graph, pr.sizes, merges, left),
@@ -145,6 +178,7 @@ kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_pro
         own.force.text = NULL; /* schedules are for what is left of the merges */
     if (refined->graph->nodes.len <= KN_MOST_ORDERED)
         KN_TRY(find_partition(a, problem, refined, &g.partition));
+    KN_TRY(choose_division(&g, &own));
     KN_TRY(plan_parted(&g));
     if (!kn_is_forced(&own)) {
         const double least = least_unfused(&g);

@@ -15,8 +15,12 @@ typedef struct kn_partition {
     uint64_t graph; /* a hash of what node numbers refer to: another graph has its own */
     uint64_t bonds; /* bit i: reduction i has to stay with what it is bonded to */
     bool fusion;    /* false: one kernel an operation, except for bonds */
-    int tried;      /* plans compared */
-    int order;      /* of merging, in a large graph */
+    kn_division
+        division; /* of the groups of its loop nests; by cost: as the binder chooses for each */
+    int cluster;  /* as kn_force has it */
+    double ns;    /* predicted, at most, where it was searched */
+    int tried;    /* plans compared */
+    int order;    /* of merging, in a large graph */
     int nmerges;
     kn_merge merges[KN_MOST_SEARCHED];
     kn_reuse reuse[KN_MOST_SEARCHED];
@@ -38,6 +42,9 @@ void kn_partitions_finish(kn_partitions *known);
  * the same problem, refined. */
 kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_problem *refined,
                             const kn_plan *base, kn_plan **plan);
+/* divisions.c: sets how the groups of a partition that was found are divided. The problem is refined. */
+kn_status kn_partition_divide(kn_arena *a, const kn_problem *refined, kn_partition *partition);
+
 /* bound.c: a lower bound on the predicted nanoseconds of any plan whose regions are these parts. part_of[] per node:
  * the first node of its part; -1: it is no value. */
 typedef struct kn_bounding kn_bounding;

@@ -400,6 +400,7 @@ static void describe(search *s, const kn_regions *unfused, kn_partition *p)
     *p = (kn_partition){.graph = kn_graph_hash(s->a, g),
                         .bonds = s->bonds.reductions,
                         .fusion = !unfused,
+                        .ns = best->ns,
                         .tried = 1 + s->tried,
                         .order = s->order,
                         .nmerges = kn_is_large(g) ? 0

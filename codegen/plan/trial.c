@@ -94,6 +94,12 @@ void kn_trials_begin(kn_trials *all, kn_arena *a)
     begin_within(&all->scratch, a);
 }
 
+void kn_trials_forget(kn_trials *all)
+{
+    all->list.len = 0;
+    all->shapes = (kn_shapes){.arena = all->arena};
+}
+
 kn_status kn_plan_try(kn_trials *all, const kn_problem *problem, kn_regions *regions,
                       kn_trial *trial)
 {

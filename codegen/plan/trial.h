@@ -29,6 +29,8 @@ typedef struct kn_trials {
 } kn_trials;
 
 void kn_trials_begin(kn_trials *all, kn_arena *a);
+/* What was tried is of no use for problems that force something else. */
+void kn_trials_forget(kn_trials *all);
 /* Keeps nothing of the regions. */
 kn_status kn_plan_try(kn_trials *all, const kn_problem *problem, kn_regions *regions,
                       kn_trial *trial);

@@ -80,7 +80,7 @@ CASES = [
     (SOFTMAX, "8,524288", "--arch sm_90", RESIDENT),
     (SOFTMAX, "8,524288", "--arch sm_90 --schedule split", []),
     (SOFTMAX, "4,16777216", "--arch sm_90", RESIDENT),
-    (SOFTMAX, "4,1048576", "--arch sm_75", RESIDENT),
+    (SOFTMAX, "4,1048576", "--arch sm_75 --schedule resident", RESIDENT),
     (CENTRED, "16,524288", "--arch sm_90", RESIDENT),
     (COLUMNS, "1048576,16", "--arch sm_90 --schedule resident", RESIDENT),
     (SOFTMAX, "16384,4096", "--arch cpu", [("e", "cache")]),
