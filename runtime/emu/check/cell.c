@@ -1,7 +1,8 @@
 /* What a byte of shared memory remembers: its last write, and the reads since that the next must come after.
  *
  * The lanes of one warp that read it at one time are in the cell itself. Where there are others too, all are in a list
- * in the worker's memory, each at its last read; no list outlives the gang. */
+ * of warps in the worker's memory, each lane at its last read; no list outlives the gang. The warp that read last is
+ * the first, for what reads next is most often another lane of it. */
 #include <stdlib.h>
 
 #include "runtime/emu/check/check.h"
@@ -14,8 +15,11 @@ _Static_assert(KN_EMU_MAX_THREADS <= 1 << THREAD_BITS, "a thread's number fits")
 _Static_assert(KN_EMU_MAX_CLUSTER << THREAD_BITS <= ATOMIC, "and its block's rank");
 
 struct kn_emu_reads {
-    uint32_t next; /* 0: none */
+    uint32_t next;    /* another warp's; 0: none */
+    uint32_t earlier; /* this warp's; 0: none */
     uint32_t time, lanes;
+    uint32_t
+        warps; /* of the first in a list: a bit for each that is in it, clusters' ranks aside */
     uint16_t by;
 };
 
@@ -67,9 +71,12 @@ static void free_list(kn_emu_worker *w, kn_emu_cell *c)
 {
     if (c->read_by != LISTED)
         return;
-    for (uint32_t i = c->readers, next; i; i = next) {
-        next = w->reads[i].next;
-        free_place(w, i);
+    for (uint32_t warp = c->readers, next; warp; warp = next) {
+        next = w->reads[warp].next;
+        for (uint32_t i = warp, earlier; i; i = earlier) {
+            earlier = w->reads[i].earlier;
+            free_place(w, i);
+        }
     }
 }
 
@@ -93,28 +100,56 @@ static unsigned reader_not_before(const kn_emu_worker *w, const kn_emu_thread *t
     if (c->read_by != LISTED)
         return lane_not_before(t, c->read, c->read_by, c->readers);
     unsigned who = NOBODY;
-    for (uint32_t i = c->readers; i && who == NOBODY; i = w->reads[i].next)
-        who = lane_not_before(t, w->reads[i].time, w->reads[i].by, w->reads[i].lanes);
+    for (uint32_t warp = c->readers; warp && who == NOBODY; warp = w->reads[warp].next)
+        for (uint32_t i = warp; i && who == NOBODY; i = w->reads[i].earlier)
+            who = lane_not_before(t, w->reads[i].time, w->reads[i].by, w->reads[i].lanes);
     return who;
 }
 
-static void add_read(kn_emu_worker *w, kn_emu_cell *c, uint32_t time, unsigned by, uint32_t lanes)
+static uint32_t warp_bit(unsigned by) { return 1U << (by & ((1 << WARP_BITS) - 1)); }
+
+/* Puts a warp that is not in the list before the others. */
+static void add_warp(kn_emu_worker *w, kn_emu_cell *c, uint32_t time, unsigned by, uint32_t lanes)
 {
-    uint32_t i = new_place(w);
-    w->reads[i] = (kn_emu_reads){c->readers, time, lanes, (uint16_t)by};
+    uint32_t i = new_place(w), warps = c->readers ? w->reads[c->readers].warps : 0;
+    w->reads[i] = (kn_emu_reads){.next = c->readers,
+                                 .time = time,
+                                 .lanes = lanes,
+                                 .warps = warps | warp_bit(by),
+                                 .by = (uint16_t)by};
     c->readers = i;
 }
 
-/* A lane reads again: its earlier read says nothing more. */
-static void drop_lane(kn_emu_worker *w, kn_emu_cell *c, unsigned by, uint32_t lane)
+/* Moves the warp, if it is in the list, before the others. Most lists are of warps that read once, each looked for in
+ * vain: the bits spare the walk. */
+static bool find_warp(kn_emu_worker *w, kn_emu_cell *c, unsigned by)
 {
-    for (uint32_t *at = &c->readers; *at; at = &w->reads[*at].next) {
+    uint32_t *at = &c->readers;
+    const uint32_t warps = w->reads[*at].warps;
+    if (!(warps & warp_bit(by)))
+        return false;
+    while (*at && w->reads[*at].by != by)
+        at = &w->reads[*at].next;
+    uint32_t i = *at;
+    if (i && i != c->readers) {
+        *at = w->reads[i].next;
+        w->reads[i].next = c->readers;
+        w->reads[i].warps = warps;
+        c->readers = i;
+    }
+    return i;
+}
+
+/* A lane reads again: its read before the warp's last one says nothing more. */
+static void drop_earlier(kn_emu_worker *w, uint32_t last, uint32_t lane)
+{
+    for (uint32_t *at = &w->reads[last].earlier; *at; at = &w->reads[*at].earlier) {
         uint32_t i = *at;
-        if (w->reads[i].by != by || !(w->reads[i].lanes & lane))
+        if (!(w->reads[i].lanes & lane))
             continue;
         w->reads[i].lanes &= ~lane;
         if (!w->reads[i].lanes) {
-            *at = w->reads[i].next;
+            *at = w->reads[i].earlier;
             free_place(w, i);
         }
         return;
@@ -123,15 +158,24 @@ static void drop_lane(kn_emu_worker *w, kn_emu_cell *c, unsigned by, uint32_t la
 
 static void note_listed(kn_emu_worker *w, kn_emu_cell *c, unsigned by, uint32_t lane)
 {
-    const kn_emu_reads *first = &w->reads[c->readers];
-    bool here = first->by == by && first->time == w->time;
-    if (here && first->lanes & lane)
+    if (!find_warp(w, c, by)) {
+        add_warp(w, c, w->time, by, lane);
         return;
-    drop_lane(w, c, by, lane);
-    if (here)
-        w->reads[c->readers].lanes |= lane;
+    }
+    kn_emu_reads *last = &w->reads[c->readers];
+    if (last->lanes & lane)
+        last->lanes &= ~lane;
     else
-        add_read(w, c, w->time, by, lane);
+        drop_earlier(w, c->readers, lane);
+    if (last->time != w->time && last->lanes) {
+        uint32_t i = new_place(w); /* may move them all */
+        last = &w->reads[c->readers];
+        w->reads[i] = *last;
+        last->earlier = i;
+        last->lanes = 0;
+    }
+    last->time = w->time;
+    last->lanes |= lane;
 }
 
 static void note_read(kn_emu_worker *w, const kn_emu_thread *t, uint32_t since, kn_emu_cell *c)
@@ -150,7 +194,7 @@ static void note_read(kn_emu_worker *w, const kn_emu_thread *t, uint32_t since, 
         if (c->read_by != LISTED) {
             uint32_t lanes = c->readers;
             c->readers = 0;
-            add_read(w, c, c->read, c->read_by, lanes);
+            add_warp(w, c, c->read, c->read_by, lanes);
             c->read_by = LISTED;
         }
         note_listed(w, c, by, lane);
