@@ -102,9 +102,14 @@ double kn_round(kn_dtype t, double x)
         x = (double)(float)x;
     if (t == KN_F32 || x == 0 || !isfinite(x))
         return x;
-    half_format h = format_of(t);
-    int e = ilogb(x);
-    double unit = ldexp(1, (e > h.low ? e : h.low) - h.digits), r = rint(x / unit) * unit;
+    const half_format h = format_of(t);
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int e = (int)(bits >> 52 & 0x7ff) - 1023, least = e > h.low ? e : h.low;
+    bits = (uint64_t)(least - h.digits + 1023) << 52; /* of the last place */
+    double unit, r;
+    memcpy(&unit, &bits, sizeof unit);
+    r = rint(x / unit) * unit;
     return fabs(r) > kn_largest(t) ? copysign(INFINITY, x) : r;
 }
 

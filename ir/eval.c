@@ -278,11 +278,11 @@ kn_scalar kn_eval(kn_op op, kn_dtype dtype, const kn_scalar *in)
         return in[0].i ? in[1] : in[2];
     if (op == KN_OP_PAIR)
         return (kn_scalar){.dtype = dtype, .f = in[0].f, .im = in[1].f};
+    if (kn_is_float(in[0].dtype))
+        return eval_float(op, dtype, in[0].f, kn_ops[op].arity > 1 ? in[1].f : 0);
     kn_scalar y = kn_ops[op].arity > 1 ? in[1] : (kn_scalar){.dtype = in[0].dtype};
     if (kn_is_complex(in[0].dtype))
         return kn_eval_complex(op, dtype, in[0], y);
-    if (kn_is_float(in[0].dtype))
-        return eval_float(op, dtype, in[0].f, y.f);
     return kn_is_unsigned(in[0].dtype) ? eval_unsigned(op, dtype, in[0], y)
                                        : eval_int(op, dtype, in[0].i, y.i);
 }

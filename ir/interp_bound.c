@@ -14,7 +14,7 @@ static double distance(kn_scalar a, kn_scalar b)
     double x = kn_scalar_number(a), y = kn_scalar_number(b);
     if ((x == y && a.im == b.im) || (is_nan(a) && is_nan(b)))
         return 0;
-    double d = hypot(x - y, a.im - b.im);
+    double d = a.im == b.im ? fabs(x - y) : hypot(x - y, a.im - b.im);
     return isnan(d) ? INFINITY : d;
 }
 
@@ -50,18 +50,21 @@ double kn_interp_rounding(double err, double ulp, kn_scalar r)
  * one. */
 static unsigned directions(kn_dtype t) { return kn_is_complex(t) ? 4 : 2; }
 
-static kn_scalar moved(kn_scalar v, double by, unsigned direction)
+/* Only the value is written: a copy of all of it would be read before the store is done. */
+static void move(kn_scalar *to, const kn_scalar *from, double by, unsigned direction)
 {
     by = direction % 2 ? by : -by;
-    if (direction > 1)
-        v.im += by;
-    else if (kn_is_inexact(v.dtype))
-        v.f += by;
-    else if (v.dtype == KN_BOOL)
-        v.i = by > 0;
-    else
-        v.i = (int64_t)((uint64_t)v.i + (uint64_t)(int64_t)(by < 0 ? floor(by) : ceil(by)));
-    return v;
+    if (kn_is_complex(from->dtype)) {
+        to->f = from->f + (direction > 1 ? 0 : by);
+        to->im = from->im + (direction > 1 ? by : 0);
+    } else if (kn_is_float(from->dtype)) {
+        to->f = from->f + by;
+    } else if (from->dtype == KN_BOOL) {
+        to->i = by > 0;
+    } else {
+        by = by < 0 ? floor(by) : ceil(by);
+        to->i = (int64_t)((uint64_t)from->i + (uint64_t)(int64_t)by);
+    }
 }
 
 /* x % y moves with x, and against y by the quotient; farther means that it went back to 0. */
@@ -93,16 +96,17 @@ static double farthest(const kn_node *n, kn_scalar r, const kn_scalar *in, const
 {
     double worst = 0;
     unsigned all = 1;
+    kn_scalar varied[KN_MAX_IN];
+    memcpy(varied, in, sizeof varied);
     for (int k = 0; k < n->nin; k++)
         all *= mask >> k & 1 ? directions(in[k].dtype) : 1;
     for (unsigned ends = 0; ends < all; ends++) {
-        kn_scalar varied[KN_MAX_IN];
-        memcpy(varied, in, sizeof varied);
         unsigned left = ends;
         for (int k = 0; k < n->nin; k++)
             if (mask >> k & 1) {
-                varied[k] = moved(in[k], c[k]->err, left % directions(in[k].dtype));
-                left /= directions(in[k].dtype);
+                const unsigned d = directions(in[k].dtype); /* 2 or 4 */
+                move(&varied[k], &in[k], c[k]->err, left & (d - 1));
+                left >>= d / 2;
             }
         if (may_wrap(n, varied))
             return INFINITY;

@@ -89,10 +89,12 @@ static void accumulate(accumulation *acc, kn_op op, kn_dtype t, const kn_cell *c
     acc->magnitude += fabsl(x);
     acc->error += e;
     acc->rough += c->rough * fabsl(x);
-    acc->product *= x;
-    acc->product_hi *= fabsl(x) + e;
-    acc->largest *= fmaxl(fabsl(x) + e, 1);
-    acc->smallest *= x == 0 ? 1 : fminl(fabsl(x), 1);
+    if (op == KN_OP_PROD) {
+        acc->product *= x;
+        acc->product_hi *= fabsl(x) + e;
+        acc->largest *= fmaxl(fabsl(x) + e, 1);
+        acc->smallest *= x == 0 ? 1 : fminl(fabsl(x), 1);
+    }
     acc->nan |= isnan(c->f);
     if (acc->n == 0 || (op == KN_OP_MIN ? c->f < acc->extreme : c->f > acc->extreme))
         acc->extreme = c->f;
