@@ -71,20 +71,22 @@ program *program_with_data(program *p)
     return program_results(p);
 }
 
-program *program_make_of(kn_arena *a, uint64_t seed, int64_t elements, const vocabulary *words)
+program *program_draw(kn_arena *a, uint64_t seed, int64_t elements, const vocabulary *words)
 {
     program *p = KN_NEW(a, program);
-    rng r = {seed};
+    rng r = {seed}, of_outputs = {~seed};
     p->arena = a;
     p->seed = seed;
     generate_graph(p, &r, elements, words);
     place_inputs(p, &r);
-    return program_results(p);
+    place_outputs(p, &of_outputs);
+    return p;
 }
 
 program *program_make(kn_arena *a, uint64_t seed, int64_t elements)
 {
-    return program_make_of(a, seed, elements, NULL);
+    program *p = program_draw(a, seed, elements, NULL);
+    return reference(p) == KN_OK ? p : NULL;
 }
 
 kn_status read_sizes(const kn_graph *g, const char *text, int64_t *sizes)

@@ -69,8 +69,9 @@ int64_t memory_bytes(const memory *m);
 /* The whole of it, expected results included; in `a`, which outlives it. NULL with a message when the
  * reference interpreter fails, which it does for no program made here. */
 program *program_make(kn_arena *a, uint64_t seed, int64_t elements);
-/* The same of these operations: a seed's program stays what it is when others are added. */
-program *program_make_of(kn_arena *a, uint64_t seed, int64_t elements, const vocabulary *words);
+/* The same program without expected results, which take most of the time: for what is planned and not run. With `words`
+ * it is of these operations: a seed's program stays what it is when others are added. */
+program *program_draw(kn_arena *a, uint64_t seed, int64_t elements, const vocabulary *words);
 /* A program in the text form, for sizes such as "N=3 C=64"; its layouts and data follow from the seed, and all arrays
  * are compact when that is 0. Floats are positive. NULL with a message when it has no meaning for the sizes. */
 program *program_of_text(kn_arena *a, const char *text, const char *path, const char *sizes,

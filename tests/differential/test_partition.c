@@ -280,7 +280,7 @@ static void test_best(void **state)
     for (uint64_t seed = first; seed < first + seeds && searched < wanted; seed++) {
         kn_arena a;
         kn_arena_init(&a, NULL);
-        program *p = program_make_of(&a, seed, ELEMENTS, &words);
+        program *p = program_draw(&a, seed, ELEMENTS, &words);
         kn_program *prog = compile(ctx, p);
         search s = {.a = &a, .p = p, .prog = prog, .sizes = p->sizes, .at = &places[seed % PLACES]};
         double times = search_program(&s);
@@ -313,7 +313,7 @@ static void test_parts(void **state)
     for (uint64_t seed = first; seed < first + seeds; seed++) {
         kn_arena a;
         kn_arena_init(&a, NULL);
-        program *p = program_make_of(&a, seed, ELEMENTS, NULL);
+        program *p = program_draw(&a, seed, ELEMENTS, NULL);
         kn_program *prog = compile(ctx, p);
         const place *at = &places[seed % PLACES];
         double fused = plan(p, prog, at, true, NULL), parts = plan(p, prog, at, false, NULL);
