@@ -46,17 +46,17 @@ static kn_emu_mbarrier *find(kn_emu_place at)
 
 static kn_emu_mbarrier *of_pointer(kn_emu_worker *w, const void *p, int op, kn_emu_site site)
 {
-    char where[200];
     kn_emu_place at = kn_emu_place_of(w, p);
+    if (at.owner && w->launch->checked)
+        kn_emu_check(w, p, SIZE, KN_EMU_WRITE | KN_EMU_ATOMIC, site);
+    kn_emu_mbarrier *m = at.owner ? find(at) : NULL;
+    if (m)
+        return m;
+    char where[200];
     kn_emu_describe(w, p, where, sizeof where);
     if (!at.owner)
         kn_emu_fail(w, site, "%s: %s is no shared memory", name_of(op), where);
-    if (w->launch->checked)
-        kn_emu_check(w, p, SIZE, KN_EMU_WRITE | KN_EMU_ATOMIC, site);
-    kn_emu_mbarrier *m = find(at);
-    if (!m)
-        kn_emu_fail(w, site, "%s: %s is no mbarrier; mbarrier.init makes one", name_of(op), where);
-    return m;
+    kn_emu_fail(w, site, "%s: %s is no mbarrier; mbarrier.init makes one", name_of(op), where);
 }
 
 /* ---- phases ---- */
