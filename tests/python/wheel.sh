@@ -47,4 +47,4 @@ fi
 root=$OLDPWD
 "$python" "$root/tests/python/test_kiln.py"
 echo "== random programs"
-"$python" "$root/tests/oracle/differential.py" python --count "$([[ -z ${KILN_THOROUGH:-} ]] && echo 200 || echo 1000)"
+"$python" "$root/tests/oracle/differential.py" python --count "$([[ -z ${KILN_THOROUGH:-} ]] && echo 200 || echo 400)"
