@@ -6,7 +6,10 @@
  *
  * What an INDEX or a TAKE reads lies in memory. So they sink below cheap elementwise operations, and below views
  * that add axes of size 1, permute or repeat, down to what is in memory anyway: then nothing is written that is read
- * again, and no loop nest waits for another. Values that are used elsewhere too are computed twice. */
+ * again, and no loop nest waits for another. Values that are used elsewhere too are computed twice.
+ *
+ * One that would have to stop on the way, at a value of as many axes, does not sink at all: what it stopped at would be
+ * a loop nest too, and there may be several. */
 #include <string.h>
 
 #include "ir/build_impl.h"
@@ -21,9 +24,28 @@ typedef struct sinking {
     const kn_node *mover; /* the INDEX or TAKE */
     kn_node *const *in;   /* its operands in g */
     int budget;
+    int axes;        /* longer than 1, of what it sinks below: all the way, or not at all */
+    bool ends_early; /* it stopped on the way */
 } sinking;
 
 static bool is_one(const sinking *s, kn_dim d) { return kn_dim_is_one(s->g->syms, d); }
+
+static int axes_of(const sinking *s, const kn_node *x)
+{
+    int axes = 0;
+    for (int j = 0; j < x->rank; j++)
+        axes += !is_one(s, x->shape[j]);
+    return axes;
+}
+
+/* May it sink below x, which adds so much to what is done again? */
+static bool can_pay(sinking *s, const kn_node *x, int cost)
+{
+    if (cost <= s->budget)
+        return true;
+    s->ends_early |= cost <= CHEAP && axes_of(s, x) >= s->axes;
+    return false;
+}
 
 /* What x shows, below views that only permute axes, or add and drop those of size 1. */
 static const kn_node *below_views(const sinking *s, const kn_node *x)
@@ -134,6 +156,11 @@ static kn_node *move_take(const sinking *s, kn_node *x)
     return kn_graph_intern(g, &n);
 }
 
+static kn_node *move(const sinking *s, kn_node *x)
+{
+    return s->mover->op == KN_OP_INDEX ? move_index(s, x) : move_take(s, x);
+}
+
 /* `view`, which permutes or adds axes of size 1, of x, whose axes are those of what it shows, or 1. */
 static kn_node *view_of(const sinking *s, const kn_node *view, kn_node *x)
 {
@@ -170,7 +197,7 @@ static bool loses_check(const sinking *s, const kn_node *repeated)
     return false;
 }
 
-static kn_node *sink(sinking *s, kn_node *x);
+static kn_node *sink_operand(sinking *s, kn_node *x);
 
 /* Where the slice that the mover is begins on axis a. One without elements may begin beyond the axis, as x[2:] of two; what
  * takes from it then takes nothing that anybody uses, but it reads, and must read what is there. */
@@ -226,7 +253,7 @@ static bool can_compose(const sinking *s, const kn_node *take)
         else if (a >= 0 && !is_one(s, take->in[0]->shape[j]))
             places += place_on(s, a, &axis) != NULL;
     }
-    return !checked && places <= KN_MAX_IN - 1 && s->budget >= kn_ops[KN_OP_TAKE].cost;
+    return !checked && places <= KN_MAX_IN - 1;
 }
 
 static kn_node *compose(sinking *s, const kn_node *take)
@@ -243,7 +270,7 @@ static kn_node *compose(sinking *s, const kn_node *take)
     for (int j = 0; j < take->in[0]->rank; j++) {
         int a = take->u.gather.axis[j], by = take->u.gather.by[j], axis = -1;
         bool walked = !by && a >= 0 && !is_one(s, take->in[0]->shape[j]);
-        kn_node *place = by ? sink(s, take->in[by]) : walked ? place_on(s, a, &axis) : NULL;
+        kn_node *place = by ? sink_operand(s, take->in[by]) : walked ? place_on(s, a, &axis) : NULL;
         if (by && !place)
             return NULL;
         n.u.gather.by[j] = 0;
@@ -287,12 +314,12 @@ static kn_node *sink_elem(sinking *s, const kn_node *x, const kn_node *below)
     kn_dim shape[KN_MAX_RANK];
     s->budget -= kn_ops[below->op].cost + 1;
     for (int k = 0; k < below->nin; k++) {
-        n.in[k] = sink(s, operand(s, x, below, k));
+        n.in[k] = sink_operand(s, operand(s, x, below, k));
         if (!n.in[k])
             return NULL;
         if (k == 0 && below->op == KN_OP_WHERE && kn_fold_condition(n.in[0], &holds)) {
             s->budget = before - 1;
-            return sink(s, operand(s, x, below, holds ? 1 : 2));
+            return sink_operand(s, operand(s, x, below, holds ? 1 : 2));
         }
     }
     n.rank = s->mover->rank;
@@ -310,19 +337,37 @@ static kn_node *sink_elem(sinking *s, const kn_node *x, const kn_node *below)
 static kn_node *sink(sinking *s, kn_node *x)
 {
     kn_graph *g = s->g;
-    if (x->op == KN_OP_TAKE && can_compose(s, x))
+    if (x->op == KN_OP_TAKE && can_compose(s, x) && can_pay(s, x, kn_ops[KN_OP_TAKE].cost))
         return compose(s, x);
     const kn_node *below = below_views(s, x);
     bool repeats = below == x && x->op == KN_OP_BROADCAST && !loses_check(s, x);
     if (repeats) {
-        kn_node *moved = sink(s, x->in[0]);
+        kn_node *moved = sink_operand(s, x->in[0]);
         return moved ? kn_build_broadcast_to(g, moved, s->mover->shape, s->mover->rank, x->loc)
                      : NULL;
     }
     const kn_op_info *op = &kn_ops[below->op];
-    if (op->cls == KN_ELEM && op->cost <= s->budget && !moves_nothing(s, x))
+    if (op->cls == KN_ELEM && !moves_nothing(s, x) && can_pay(s, x, op->cost))
         return sink_elem(s, x, below);
-    return s->mover->op == KN_OP_INDEX ? move_index(s, x) : move_take(s, x);
+    return move(s, x);
+}
+
+/* Below x all the way, or not at all. */
+static kn_node *sink_all(sinking *s, kn_node *x)
+{
+    sinking all = *s;
+    all.axes = axes_of(s, x);
+    all.ends_early = false;
+    kn_node *moved = sink(&all, x);
+    if (all.ends_early)
+        return move(s, x);
+    s->budget = all.budget;
+    return moved;
+}
+
+static kn_node *sink_operand(sinking *s, kn_node *x)
+{
+    return axes_of(s, x) < s->axes ? sink_all(s, x) : sink(s, x);
 }
 
 static kn_node *rewrite(void *ctx, kn_graph *g, const kn_node *old, kn_node *const *in)
@@ -331,7 +376,7 @@ static kn_node *rewrite(void *ctx, kn_graph *g, const kn_node *old, kn_node *con
     if (old->op != KN_OP_INDEX && old->op != KN_OP_TAKE)
         return kn_node_copy(g, old, in);
     sinking s = {.g = g, .mover = old, .in = in, .budget = CHEAP};
-    kn_node *moved = sink(&s, in[0]);
+    kn_node *moved = sink_all(&s, in[0]);
     return moved ? kn_build_broadcast_to(g, moved, old->shape, old->rank, old->loc) : NULL;
 }
 

@@ -137,6 +137,8 @@ static void test_families(void **state)
             double times = (double)y.nodes / x.nodes;
             char of[64];
             snprintf(of, sizeof of, "%s for %s", families[f].name, targets[t]->kind);
+            if (y.nodes > many * families[f].most)
+                fail_msg("%d of %s become %d nodes", many, of, y.nodes);
             must_be_gentle("steps to build and optimise", of, times, x.front + x.nodes,
                            y.front + y.nodes);
             must_be_gentle("bytes to build and optimise", of, times, x.front_bytes, y.front_bytes);
