@@ -57,10 +57,11 @@ static kn_status try_all(kn_arena *a, dividing *d, const kn_partition *of)
 {
     kn_problem *pr = &d->problem;
     const int most = pr->target->cluster <= pr->target->units ? pr->target->cluster : 0;
-    const kn_choices choices = {.reuse = of->reuse};
+    const kn_choices choices = {.reuse = of->chosen.reuse};
     pr->fusion = of->fusion;
     pr->choices = &choices;
-    kn_regions *regions = kn_regions_form_by(a, pr->graph, pr->sizes, of->merges, of->nmerges);
+    kn_regions *regions =
+        kn_regions_form_by(a, pr->graph, pr->sizes, of->chosen.merges, of->chosen.n);
     for (int i = 0; i < OTHERS; i++) {
         const int cluster = others[i].cluster;
         if (kn_work_done() > d->until ||
@@ -87,13 +88,14 @@ kn_status kn_partition_divide(kn_arena *a, const kn_problem *refined, kn_partiti
     const kn_partition searched = *partition;
     KN_TRY(try_all(a, &d, &searched));
     const kn_regions *all = kn_regions_form(a, refined->graph, refined->sizes, true);
-    if (searched.fusion && searched.nmerges == all->merges.len)
+    if (searched.fusion && searched.chosen.n == all->merges.len)
         return KN_OK; /* they are the same, but for what is rematerialised */
     kn_partition merged = {.graph = searched.graph,
                            .bonds = searched.bonds,
                            .fusion = true,
-                           .nmerges = all->merges.len};
-    if (merged.nmerges)
-        memcpy(merged.merges, all->merges.data, sizeof *merged.merges * (size_t)merged.nmerges);
+                           .chosen.n = all->merges.len};
+    if (all->merges.len)
+        memcpy(merged.chosen.merges, all->merges.data,
+               sizeof *all->merges.data * (size_t)all->merges.len);
     return try_all(a, &d, &merged);
 }

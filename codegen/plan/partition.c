@@ -3,8 +3,8 @@
  * Before: the refined problem. After: a plan that is predicted to take no longer than one kernel an operation.
  *
  * It is searched (search.c) once for a class of sizes and layouts, at the canonical ones (codegen/plan/canonical.c).
- * Each problem of the class then has one plan, and a second one where the lower bound does not rule out one kernel an
- * operation. */
+ * Each problem of the class then has one plan, a second one where the search had two of nearly the same time, and one more
+ * where the lower bound does not rule out one kernel an operation. */
 #include "codegen/plan/partition.h"
 #include "codegen/plan/build.h"
 #include "codegen/plan/search.h"
@@ -45,6 +45,7 @@ typedef struct planning {
     const kn_problem *problem; /* refined */
     const kn_plan *base;
     kn_partition partition;
+    const kn_bounding *bounds;
     kn_bonds bonds;
     kn_plan *plan;
     kn_regions *unfused; /* those of one kernel an operation, if that is better */
@@ -55,6 +56,7 @@ typedef struct planning {
 static kn_regions *regions_of(planning *g, kn_problem *pr)
 {
     const kn_partition *p = &g->partition;
+    g->bonds = (kn_bonds){0};
     if (kn_is_large(pr->graph)) {
         kn_regions *merged = kn_regions_form_in(g->a, pr->graph, pr->sizes, p->order);
         kn_bonds_find(g->a, merged, &g->bonds);
@@ -63,7 +65,7 @@ static kn_regions *regions_of(planning *g, kn_problem *pr)
     g->bonds.reductions = p->bonds;
     kn_bonds_recall(g->a, pr->graph, &g->bonds);
     pr->fusion = p->fusion;
-    return kn_regions_form_by(g->a, pr->graph, pr->sizes, p->merges, p->nmerges);
+    return kn_regions_form_by(g->a, pr->graph, pr->sizes, p->chosen.merges, p->chosen.n);
 }
 
 /* The problem, its groups divided as the partition's are. */
@@ -81,29 +83,59 @@ static kn_status plan_parted(planning *g)
 {
     kn_problem pr = divided(g);
     kn_regions *regions = regions_of(g, &pr);
-    const kn_choices searched = {.reuse = g->partition.reuse};
+    const kn_choices searched = {.reuse = g->partition.chosen.reuse};
     pr.choices = kn_is_large(pr.graph) ? NULL : &searched;
     return kn_plan_with(g->a, &pr, regions, g->base, &g->plan);
 }
 
-/* The division that was found is that of a class of sizes: is it better for these, too? What schedules are given is left out
- * of account, for they are those of the plan that is chosen. */
-static kn_status choose_division(planning *g, kn_problem *own)
+/* As the binder divides instead, if that is better: the division that was found is that of the class. */
+static kn_status plan_by_cost(planning *g)
 {
-    const kn_partition found = g->partition;
-    const char *given = own->force.text;
-    if (found.division == KN_DIVIDE_BY_COST)
+    planning other = *g;
+    if (g->partition.division == KN_DIVIDE_BY_COST)
         return KN_OK;
+    other.partition.division = KN_DIVIDE_BY_COST;
+    KN_TRY(plan_parted(&other));
+    other.tried = ++g->tried;
+    if (other.plan->ns < g->plan->ns)
+        *g = other;
+    return KN_OK;
+}
+
+/* What was nearly as good for the class instead, if it is better for these sizes: planned if the chosen plan takes longer
+ * than it did there by more than the bound. */
+static kn_status plan_other(planning *g)
+{
+    const kn_partition *p = &g->partition;
+    planning other = *g;
+    if (p->other_ns == 0)
+        return KN_OK;
+    const double bound = kn_partition_bound(g->bounds, kn_parts_whole(g->a, g->problem->graph));
+    const double growth = bound > p->bound ? bound / p->bound : 1;
+    if (g->plan->ns * kn_alike <= p->other_ns * growth)
+        return KN_OK;
+    other.partition.chosen = p->other;
+    other.partition.division = KN_DIVIDE_BY_COST;
+    KN_TRY(plan_parted(&other));
+    other.tried = ++g->tried;
+    if (other.plan->ns < g->plan->ns * kn_alike)
+        *g = other;
+    return KN_OK;
+}
+
+/* The plan of what is best at these sizes. Schedules that are given are left out of account, for they are of that plan. */
+static kn_status plan_best(planning *g, kn_problem *own)
+{
+    const char *given = own->force.text;
     own->force.text = NULL;
     KN_TRY(plan_parted(g));
-    const double divided = g->plan->ns;
-    g->partition.division = KN_DIVIDE_BY_COST;
-    KN_TRY(plan_parted(g));
-    g->tried++;
-    if (divided <= g->plan->ns)
-        g->partition = found;
+    if (!kn_is_forced(own)) {
+        g->bounds = kn_bounding_of(g->a, own->graph, own->sizes, own->target);
+        KN_TRY(plan_by_cost(g));
+        KN_TRY(plan_other(g));
+    }
     own->force.text = given;
-    return KN_OK;
+    return given ? plan_parted(g) : KN_OK;
 }
 
 /* Unfused instead, if that is better. */
@@ -141,9 +173,7 @@ static kn_status plan_as_written(planning *g, const kn_problem *written, double 
 
 static double least_unfused(const planning *g)
 {
-    const kn_problem *pr = g->problem;
-    const int *part_of = kn_parts_separate(g->a, pr->graph, &g->bonds);
-    return kn_separate_bound(kn_bounding_of(g->a, pr->graph, pr->sizes, pr->target), part_of);
+    return kn_separate_bound(g->bounds, kn_parts_separate(g->a, g->problem->graph, &g->bonds));
 }
 
 /* The plan again, without the merges that are undone. */
@@ -164,7 +194,8 @@ static kn_status plan_undone(planning *g, const kn_problem *problem)
             merges[left++] = from->merges.data[i];
     pr.force.text = problem->force.text;
     pr.fusion = g->partition.fusion && !g->unfused;
-    pr.choices = &(kn_choices){.reuse = kn_is_large(from->graph) ? NULL : g->partition.reuse};
+    pr.choices =
+        &(kn_choices){.reuse = kn_is_large(from->graph) ? NULL : g->partition.chosen.reuse};
     return kn_plan_with(g->a, &pr, kn_regions_form_by(g->a, pr.graph, pr.sizes, merges, left),
                         g->base, &g->plan);
 }
@@ -178,8 +209,7 @@ kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_pro
         own.force.text = NULL; /* schedules are for what is left of the merges */
     if (refined->graph->nodes.len <= KN_MOST_ORDERED)
         KN_TRY(find_partition(a, problem, refined, &g.partition));
-    KN_TRY(choose_division(&g, &own));
-    KN_TRY(plan_parted(&g));
+    KN_TRY(plan_best(&g, &own));
     if (!kn_is_forced(&own)) {
         const double least = least_unfused(&g);
         if (g.partition.fusion)

@@ -10,20 +10,27 @@
 /* In larger graphs everything that may be merged is, in the best of some orders; in still larger ones in the first. */
 enum { KN_MOST_SEARCHED = 64, KN_MOST_ORDERED = 512 };
 
-/* The regions of a refined graph. */
-typedef struct kn_partition {
-    uint64_t graph; /* a hash of what node numbers refer to: another graph has its own */
-    uint64_t bonds; /* bit i: reduction i has to stay with what it is bonded to */
-    bool fusion;    /* false: one kernel an operation, except for bonds */
-    kn_division
-        division; /* of the groups of its loop nests; by cost: as the binder chooses for each */
-    int cluster;  /* as kn_force has it */
-    double ns;    /* predicted, at most, where it was searched */
-    int tried;    /* plans compared */
-    int order;    /* of merging, in a large graph */
-    int nmerges;
+/* What makes regions of a small graph, and what becomes of values that others read. */
+typedef struct kn_merging {
+    int n;
     kn_merge merges[KN_MOST_SEARCHED];
     kn_reuse reuse[KN_MOST_SEARCHED];
+} kn_merging;
+
+/* The regions of a refined graph. */
+typedef struct kn_partition {
+    uint64_t graph;       /* a hash of what node numbers refer to: another graph has its own */
+    uint64_t bonds;       /* bit i: reduction i has to stay with what it is bonded to */
+    bool fusion;          /* false: one kernel an operation, except for bonds */
+    kn_division division; /* of all groups; by cost: the binder chooses for each loop nest */
+    int cluster;          /* as kn_force has it */
+    double ns;            /* predicted, at most, where it was searched */
+    int tried;            /* plans compared */
+    int order;            /* of merging, in a large graph */
+    kn_merging chosen;
+    /* quicker at the sizes of the search, by too little to be chosen there */
+    kn_merging other;
+    double other_ns, bound; /* there: of the other's plan, 0 if there is none; of any */
 } kn_partition;
 
 /* The partitions found for one program; several threads may use them. */

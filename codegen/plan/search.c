@@ -19,9 +19,9 @@
 /* Steps of planning (base/work.h) that a search may take, of some 150 ns each: for a GPU what does not show beside its
  * compiler; for a CPU, which runs a program before it is compiled, less, and more where a run could gain as much. */
 enum { STEPS_GPU = 40000, STEPS_CPU = 5000, MOST_STEPS = 40000, NS_A_STEP = 150 };
-/* The first plan is taken unless another is quicker by more than this, so that sizes share kernels; of others the
- * earlier, which has fewer changes. */
-static const double alike = 1 / 1.02, nearly_same = 1 / 1.005;
+/* Of other plans than the first the earlier is taken unless a later one is quicker by more than this: it has fewer
+ * changes. */
+static const double nearly_same = 1 / 1.005;
 
 /* A partition one change away from a state. */
 typedef struct change {
@@ -54,8 +54,9 @@ typedef struct search {
     double least;  /* the lower bound of any partition */
     int64_t begun; /* steps of work before */
     int tried;
-    int best; /* a state */
-    int from; /* the state that changes are of, and its regions */
+    int best;     /* a state */
+    int quickest; /* the one of the least time, which may not be enough less to be the best */
+    int from;     /* the state that changes are of, and its regions */
     const kn_regions *regions;
     int order; /* of merging, that the best is of */
 } search;
@@ -71,7 +72,7 @@ bool kn_is_forced(const kn_problem *pr)
 static double best_ns(const search *s) { return s->states.data[s->best].ns; }
 
 /* What the next plan has to be quicker than. */
-static double to_beat(const search *s) { return best_ns(s) * (s->best ? nearly_same : alike); }
+static double to_beat(const search *s) { return best_ns(s) * (s->best ? nearly_same : kn_alike); }
 
 static const kn_bounding *bounds_of(search *s)
 {
@@ -259,6 +260,8 @@ static kn_status try_plan(search *s, kn_regions *regions, const kn_reuse *reuse)
         return KN_OK;
     if (t.ns < to_beat(s))
         s->best = s->states.len;
+    if (t.ns < s->states.data[s->quickest].ns)
+        s->quickest = s->states.len;
     add_state(s, regions, &t, reuse);
     return KN_OK;
 }
@@ -391,25 +394,37 @@ uint64_t kn_graph_hash(kn_arena *a, const kn_graph *g)
     return kn_hash(numbers.data, sizeof *numbers.data * (size_t)numbers.len, 0);
 }
 
+static kn_merging merging_of(const search *s, const state *from)
+{
+    kn_merging m = {.n = from->n};
+    if (m.n)
+        memcpy(m.merges, from->merges, sizeof *m.merges * (size_t)m.n);
+    if (from->reuse)
+        memcpy(m.reuse, from->reuse, sizeof *m.reuse * (size_t)s->problem->graph->nodes.len);
+    return m;
+}
+
 /* Describes the best partition; unfused: if that is better still. */
 static void describe(search *s, const kn_regions *unfused, kn_partition *p)
 {
     const kn_graph *g = s->problem->graph;
-    const state *best = &s->states.data[s->best];
-    const kn_merge *merges = unfused ? unfused->merges.data : best->merges;
     *p = (kn_partition){.graph = kn_graph_hash(s->a, g),
                         .bonds = s->bonds.reductions,
                         .fusion = !unfused,
-                        .ns = best->ns,
+                        .ns = best_ns(s),
                         .tried = 1 + s->tried,
-                        .order = s->order,
-                        .nmerges = kn_is_large(g) ? 0
-                                   : unfused      ? unfused->merges.len
-                                                  : best->n};
-    if (p->nmerges)
-        memcpy(p->merges, merges, sizeof *p->merges * (size_t)p->nmerges);
-    if (best->reuse && !unfused && !kn_is_large(g))
-        memcpy(p->reuse, best->reuse, sizeof *p->reuse * (size_t)g->nodes.len);
+                        .order = s->order};
+    if (kn_is_large(g))
+        return;
+    const state alone = {.merges = unfused ? unfused->merges.data : NULL,
+                         .n = unfused ? unfused->merges.len : 0};
+    p->chosen = merging_of(s, unfused ? &alone : &s->states.data[s->best]);
+    if (unfused || s->best != 0 || s->quickest == 0)
+        return;
+    const state *quickest = &s->states.data[s->quickest];
+    p->other = merging_of(s, quickest);
+    p->other_ns = quickest->ns;
+    p->bound = s->least;
 }
 
 kn_status kn_partition_search(kn_arena *a, const kn_problem *problem, kn_partition *partition)

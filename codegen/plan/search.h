@@ -6,6 +6,9 @@
 #include "codegen/plan/parts.h"
 #include "codegen/plan/trial.h"
 
+/* The first plan is taken unless another is quicker by more than this, so that sizes share kernels. */
+static const double kn_alike = 1 / 1.02;
+
 /* Of these only the order of merging is chosen: a partition has no room for more. */
 bool kn_is_large(const kn_graph *g);
 /* A hash of what the node numbers of a refined graph refer to. */
