@@ -39,6 +39,13 @@ typedef struct freed {
     int sweep, value;
 } freed;
 
+/* Of a value, in one sweep: the nearest value that all its uses are for, or the number of values where the sweep takes it
+ * or they have none. It makes a tree of them, which `jump` leads up in long steps. */
+typedef struct needed {
+    int by, jump, depth;
+    int saved; /* additions that all below it are */
+} needed;
+
 typedef struct keeper {
     kn_arena *arena;
     const kn_phase *ph;
@@ -48,6 +55,10 @@ typedef struct keeper {
     int *
         uses; /* of each sweep, a count a value: by reductions, by stores and by what the sweep computes */
     KN_VEC(freed) freed;
+    int *since,
+        *gain;   /* of each value: the first sweep that needs it, and what keeping it would save */
+    bool *taken; /* of each value, by the sweep that is looked at, */
+    needed *of;  /* and what needs it there */
 } keeper;
 
 static int *uses_of(const keeper *k, int sweep) { return k->uses + sweep * k->ph->nest.values.len; }
@@ -193,24 +204,97 @@ static void release(keeper *k, kn_phase *ph, int i)
             add_uses(k, i, t);
 }
 
-/* Keeps the value that saves most, if it is worth more than `price`. */
-static bool keep_best(keeper *k, kn_phase *ph, int price)
+static void put_below(needed *of, int i)
 {
-    int most = price, best = -1;
-    for (int i = 0; i < ph->nest.values.len; i++) {
-        const kn_value *v = kn_value_at(ph, i);
-        if (v->kind != KN_V_ELEM || v->level != KN_ELEMENT || kn_kept(ph, i) || v->sweeps < 2)
-            continue;
-        int gain = keep_one(k, ph, i, most);
-        release(k, ph, i);
-        if (gain > most) {
-            most = gain;
-            best = i;
+    const int by = of[i].by, jump = of[by].jump;
+    const bool even = of[by].depth - of[jump].depth == of[jump].depth - of[of[jump].jump].depth;
+    of[i].depth = of[by].depth + 1;
+    of[i].jump = even ? of[jump].jump : by;
+}
+
+/* What alone needs what both need. */
+static int common(const needed *of, int a, int b)
+{
+    while (a != b) {
+        if (of[a].depth < of[b].depth) {
+            const int t = a;
+            a = b;
+            b = t;
+        }
+        if (of[of[a].jump].depth >= of[b].depth) {
+            a = of[a].jump;
+        } else if (of[a].depth == of[b].depth && of[a].jump != of[b].jump) {
+            a = of[a].jump;
+            b = of[b].jump;
+        } else {
+            a = of[a].by;
         }
     }
-    if (best >= 0)
-        keep_one(k, ph, best, price);
-    return best >= 0;
+    return a;
+}
+
+/* Adds what keeping each value would save in sweep t, if it is kept since an earlier one: itself, and what it alone needs. */
+static void add_savings(keeper *k, int t)
+{
+    needed *of = k->of;
+    const kn_value *values = k->ph->nest.values.data;
+    const int n = k->ph->nest.values.len;
+    const int *uses = uses_of(k, t);
+    kn_phase_takes(k->ph, t, k->taken);
+    of[n] = (needed){.by = n, .jump = n};
+    for (int i = 0; i < n; i++)
+        of[i] = (needed){.by = k->taken[i] ? n : -1};
+    for (int i = n - 1; i >= 0; i--) { /* operands come before their users */
+        if (!uses[i])
+            continue;
+        put_below(of, i);
+        for (int x = 0; x < values[i].nin && !kn_is_found(k->ph, i, t); x++) {
+            needed *in = &of[values[i].in[x]];
+            in->by = in->by < 0 ? i : common(of, in->by, i);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        if (!uses[i])
+            continue;
+        of[i].saved += values[i].level == KN_ELEMENT && !kn_is_found(k->ph, i, t) ? k->cost[i] : 0;
+        of[of[i].by].saved += of[i].saved;
+        k->gain[i] += t > k->since[i] ? of[i].saved : 0;
+    }
+    kn_work(1 + n / 8);
+}
+
+/* What keeping each value would save. */
+static void find_savings(keeper *k)
+{
+    const kn_phase *ph = k->ph;
+    const int n = ph->nest.values.len;
+    for (int i = 0; i < n; i++) {
+        k->since[i] = next_need(k, i, 0);
+        k->gain[i] = 0;
+    }
+    for (int t = 0; t < ph->nest.nsweeps; t++)
+        add_savings(k, t);
+    for (int i = 0; i < n; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        if (v->kind != KN_V_ELEM || v->level != KN_ELEMENT || kn_kept(ph, i) || v->sweeps < 2)
+            k->gain[i] = 0;
+    }
+}
+
+/* Keeps the value that saves most of those that have room, if it is worth more than `price`. */
+static bool keep_best(keeper *k, kn_phase *ph, int price)
+{
+    find_savings(k);
+    for (;;) {
+        int best = -1, most = price;
+        for (int i = 0; i < ph->nest.values.len; i++)
+            if (k->gain[i] > most)
+                most = k->gain[best = i];
+        if (best < 0 || keep_one(k, ph, best, price))
+            return best >= 0;
+        release(k, ph, best);
+        k->gain[best] = 0;
+    }
 }
 
 void kn_keep_computed(const kn_site *at, kn_phase *ph, bool fast)
@@ -231,6 +315,10 @@ void kn_keep_computed(const kn_site *at, kn_phase *ph, bool fast)
         return;
     begin(&k);
     find_costs(&k, at->target, fast);
+    k.since = KN_NEW_ARRAY(k.arena, int, ph->nest.values.len + 1);
+    k.gain = KN_NEW_ARRAY(k.arena, int, ph->nest.values.len + 1);
+    k.taken = KN_NEW_ARRAY(k.arena, bool, ph->nest.values.len + 1);
+    k.of = KN_NEW_ARRAY(k.arena, needed, ph->nest.values.len + 1);
     int price = reuse == KN_REUSE_KEEP         ? 0
                 : k.where == KN_KEEP_REGISTERS ? REGISTER_PRICE
                                                : MEMORY_PRICE;
