@@ -93,23 +93,23 @@ static kn_node *below_reshapes(kn_graph *g, kn_node *x)
     return x;
 }
 
-static kn_terms as_factor(kn_graph *g, kn_node *x)
+static kn_grad_terms as_factor(kn_graph *g, kn_node *x)
 {
-    kn_terms made = {.n = 1, .of[0] = {.coefficient = 1}};
+    kn_grad_terms made = {.n = 1, .of[0] = {.coefficient = 1}};
     const kn_node *c = kn_view_root(x);
     if (c->op == KN_OP_CONST && c->u.value.im == 0 && kn_is_inexact(c->dtype))
         made.of[0].coefficient = c->u.value.f;
     else
-        kn_term_multiply(&made.of[0], below_reshapes(g, x), 1);
+        kn_grad_term_multiply(&made.of[0], below_reshapes(g, x), 1);
     if (made.of[0].coefficient == 0)
         made.n = 0;
     return made;
 }
 
-static kn_terms expand(const summing *c, kn_node *x, int depth);
+static kn_grad_terms expand(const summing *c, kn_node *x, int depth);
 
 /* A reshape that adds or drops axes of size 1, of each factor of its operand. */
-static kn_terms expand_reshape(const summing *c, kn_node *x, int depth)
+static kn_grad_terms expand_reshape(const summing *c, kn_node *x, int depth)
 {
     kn_graph *g = c->s->g;
     kn_node *below = x->in[0];
@@ -119,10 +119,10 @@ static kn_terms expand_reshape(const summing *c, kn_node *x, int depth)
     summing inner = {c->s, 0, c->left};
     for (int j = 0; j < below->rank; j++)
         inner.axes |= to[j] >= 0 && c->axes >> to[j] & 1 ? 1u << j : 0;
-    const kn_terms of = expand(&inner, below, depth);
-    kn_terms made = {.n = of.n < 0 ? -1 : 0};
+    const kn_grad_terms of = expand(&inner, below, depth);
+    kn_grad_terms made = {.n = of.n < 0 ? -1 : 0};
     for (int i = 0; i < of.n; i++) {
-        kn_term t = {.coefficient = of.of[i].coefficient};
+        kn_grad_term t = {.coefficient = of.of[i].coefficient};
         for (int k = 0; k < of.of[i].n; k++) {
             kn_node *f = of.of[i].node[k];
             kn_dim shape[KN_MAX_RANK];
@@ -133,14 +133,14 @@ static kn_terms expand_reshape(const summing *c, kn_node *x, int depth)
                     shape[to[j + below->rank - f->rank]] = f->shape[j];
             if (f->rank)
                 f = below_reshapes(g, kn_build_reshape_to(g, f, shape, x->rank, c->s->loc));
-            kn_term_multiply(&t, f, of.of[i].power[k]);
+            kn_grad_term_multiply(&t, f, of.of[i].power[k]);
         }
-        kn_terms_append(&made, &t);
+        kn_grad_terms_append(&made, &t);
     }
     return made;
 }
 
-static kn_terms expand(const summing *c, kn_node *x, int depth)
+static kn_grad_terms expand(const summing *c, kn_node *x, int depth)
 {
     x = below_broadcasts(x);
     bool own = x->id >= c->s->first; /* made by differentiation */
@@ -151,22 +151,22 @@ static kn_terms expand(const summing *c, kn_node *x, int depth)
     if (x->op != KN_OP_NEG && x->op != KN_OP_MUL && x->op != KN_OP_DIV && x->op != KN_OP_ADD &&
         x->op != KN_OP_SUB)
         return as_factor(c->s->g, x);
-    static const kn_terms minus = {.n = 1, .of[0] = {.coefficient = -1}};
-    kn_terms a = expand(c, x->in[0], depth + 1);
+    static const kn_grad_terms minus = {.n = 1, .of[0] = {.coefficient = -1}};
+    kn_grad_terms a = expand(c, x->in[0], depth + 1);
     if (x->op == KN_OP_NEG)
-        return kn_terms_product(&a, &minus, 1);
-    kn_terms b = expand(c, x->in[1], depth + 1);
+        return kn_grad_terms_product(&a, &minus, 1);
+    kn_grad_terms b = expand(c, x->in[1], depth + 1);
     if (x->op == KN_OP_MUL)
-        return kn_terms_product(&a, &b, 1);
+        return kn_grad_terms_product(&a, &b, 1);
     if (x->op == KN_OP_DIV) {
         if (b.n != 1)
             b = as_factor(c->s->g, below_broadcasts(x->in[1]));
-        return b.n == 1 ? kn_terms_product(&a, &b, -1) : as_factor(c->s->g, x);
+        return b.n == 1 ? kn_grad_terms_product(&a, &b, -1) : as_factor(c->s->g, x);
     }
     if (x->op == KN_OP_SUB)
-        b = kn_terms_product(&b, &minus, 1);
+        b = kn_grad_terms_product(&b, &minus, 1);
     for (int i = 0; i < b.n && a.n >= 0; i++)
-        kn_terms_append(&a, &b.of[i]);
+        kn_grad_terms_append(&a, &b.of[i]);
     a.n = b.n < 0 ? -1 : a.n;
     return a;
 }
@@ -182,7 +182,7 @@ static kn_node *times(const kn_grad_site *s, kn_node *x, kn_node *node, int powe
 }
 
 /* A term without its coefficient; NULL: 1. */
-static kn_node *value_of(const kn_grad_site *s, const kn_term *t, kn_dtype dtype)
+static kn_node *value_of(const kn_grad_site *s, const kn_grad_term *t, kn_dtype dtype)
 {
     kn_node *above = NULL, *below = NULL;
     for (int i = 0; i < t->n; i++)
@@ -196,7 +196,7 @@ static kn_node *value_of(const kn_grad_site *s, const kn_term *t, kn_dtype dtype
 }
 
 /* x, and a term, of which there may be none yet. */
-static kn_node *plus(const kn_grad_site *s, kn_node *x, const kn_term *t, kn_dtype dtype)
+static kn_node *plus(const kn_grad_site *s, kn_node *x, const kn_grad_term *t, kn_dtype dtype)
 {
     double c = t->coefficient;
     bool minus = c < 0 && x;
@@ -309,7 +309,7 @@ static const kn_node *mean_of(const kn_grad_site *s, const kn_node *m, uint32_t 
 }
 
 /* Deviations from a mean over what is summed here, or over a part of it. */
-static bool is_deviation(const summing *c, const kn_term *t)
+static bool is_deviation(const summing *c, const kn_grad_term *t)
 {
     const kn_node *d = t->n == 1 && t->power[0] == 1 ? t->node[0] : NULL;
     uint32_t axes = 0;
@@ -329,11 +329,13 @@ static kn_node *count_members(const summing *c, const kn_node *x)
 
 /* The sum of a term of x over the members: what is common to them, times the sum of the rest. False where there is no
  * room; *sums counts sums that the program has not. */
-static bool sum_term(const summing *c, kn_node *x, const kn_term *t, kn_terms *to, int *sums)
+static bool sum_term(const summing *c, kn_node *x, const kn_grad_term *t, kn_grad_terms *to,
+                     int *sums)
 {
-    kn_term invariant = {.coefficient = t->coefficient}, rest = {.coefficient = 1};
+    kn_grad_term invariant = {.coefficient = t->coefficient}, rest = {.coefficient = 1};
     for (int i = 0; i < t->n; i++)
-        kn_term_multiply(is_invariant(c, t->node[i]) ? &invariant : &rest, t->node[i], t->power[i]);
+        kn_grad_term_multiply(is_invariant(c, t->node[i]) ? &invariant : &rest, t->node[i],
+                              t->power[i]);
     if (is_deviation(c, &rest))
         return true;
     kn_node *sum = NULL;
@@ -349,18 +351,18 @@ static bool sum_term(const summing *c, kn_node *x, const kn_term *t, kn_terms *t
         sum = of ? plain_sum(c, of) : NULL;
         *sums += sum && sum->id >= before;
     }
-    const kn_terms one = {.n = 1, .of[0] = invariant};
-    const kn_terms factor = sum ? as_factor(c->s->g, sum) : (kn_terms){.n = -1};
-    const kn_terms made = kn_terms_product(&one, &factor, 1);
+    const kn_grad_terms one = {.n = 1, .of[0] = invariant};
+    const kn_grad_terms factor = sum ? as_factor(c->s->g, sum) : (kn_grad_terms){.n = -1};
+    const kn_grad_terms made = kn_grad_terms_product(&one, &factor, 1);
     for (int i = 0; i < made.n; i++)
-        kn_terms_append(to, &made.of[i]);
+        kn_grad_terms_append(to, &made.of[i]);
     return made.n >= 0 && to->n >= 0;
 }
 
 /* NULL where nothing is gained. */
 static kn_node *factored_sum(const summing *c, kn_node *x, const kn_dim *shape)
 {
-    kn_terms of = expand(c, x, 0), made = {0};
+    kn_grad_terms of = expand(c, x, 0), made = {0};
     kn_node *sum = NULL;
     int sums = 0;
     if (of.n == 1 && of.of[0].coefficient == 1) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-bool kn_term_multiply(kn_term *t, kn_node *node, int power)
+bool kn_grad_term_multiply(kn_grad_term *t, kn_node *node, int power)
 {
     int i = 0;
     while (i < t->n && t->node[i]->id < node->id)
@@ -26,13 +26,13 @@ bool kn_term_multiply(kn_term *t, kn_node *node, int power)
     return true;
 }
 
-static bool same_factors(const kn_term *a, const kn_term *b)
+static bool same_factors(const kn_grad_term *a, const kn_grad_term *b)
 {
     return a->n == b->n && memcmp(a->node, b->node, sizeof *a->node * (size_t)a->n) == 0 &&
            memcmp(a->power, b->power, sizeof *a->power * (size_t)a->n) == 0;
 }
 
-void kn_terms_append(kn_terms *s, const kn_term *t)
+void kn_grad_terms_append(kn_grad_terms *s, const kn_grad_term *t)
 {
     for (int i = 0; i < s->n; i++)
         if (same_factors(&s->of[i], t)) {
@@ -47,19 +47,19 @@ void kn_terms_append(kn_terms *s, const kn_term *t)
         s->of[s->n++] = *t;
 }
 
-kn_terms kn_terms_product(const kn_terms *a, const kn_terms *b, int power)
+kn_grad_terms kn_grad_terms_product(const kn_grad_terms *a, const kn_grad_terms *b, int power)
 {
-    kn_terms made = {0};
+    kn_grad_terms made = {0};
     for (int i = 0; i < a->n && made.n >= 0; i++)
         for (int j = 0; j < b->n && made.n >= 0; j++) {
-            kn_term t = a->of[i];
+            kn_grad_term t = a->of[i];
             bool fits = true;
             t.coefficient = power > 0 ? t.coefficient * b->of[j].coefficient
                                       : t.coefficient / b->of[j].coefficient;
             for (int k = 0; k < b->of[j].n && fits; k++)
-                fits = kn_term_multiply(&t, b->of[j].node[k], power * b->of[j].power[k]);
+                fits = kn_grad_term_multiply(&t, b->of[j].node[k], power * b->of[j].power[k]);
             if (fits)
-                kn_terms_append(&made, &t);
+                kn_grad_terms_append(&made, &t);
             else
                 made.n = -1;
         }

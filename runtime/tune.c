@@ -96,7 +96,7 @@ static kn_status try_all(learning *l, const kn_candidate *list, int n, uint64_t 
             continue;
         }
         best = i == 0 || us < best ? us : best;
-        t->trials[t->n] = (kn_trial){list[i].force, us};
+        t->trials[t->n] = (kn_tune_trial){list[i].force, us};
         if (us < margin * t->trials[0].us && us <= t->trials[t->winner].us)
             t->winner = t->n;
         t->n++;

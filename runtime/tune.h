@@ -22,17 +22,17 @@
 
 enum { KN_MOST_TRIALS = 6 };
 
-typedef struct kn_trial {
+typedef struct kn_tune_trial {
     kn_force force;
     double us; /* median device time of a run with cold caches */
-} kn_trial;
+} kn_tune_trial;
 
 /* What was learnt of a class. */
 typedef struct kn_tuning {
     int winner, n;
-    int left;                        /* candidates that the budget did not reach */
-    int budget_ms;                   /* that there was */
-    kn_trial trials[KN_MOST_TRIALS]; /* the planner's own first */
+    int left;                             /* candidates that the budget did not reach */
+    int budget_ms;                        /* that there was */
+    kn_tune_trial trials[KN_MOST_TRIALS]; /* the planner's own first */
 } kn_tuning;
 
 /* Arguments that a program has no variant for yet. */

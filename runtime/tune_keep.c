@@ -73,7 +73,7 @@ static void write_value(const kn_tuning *t, kn_text *value)
 static bool within(int x, int low, int high) { return x >= low && x <= high; }
 
 /* Reads a line; NULL: it is none. Whether its schedules bind is seen when they are. */
-static const char *read_trial(kn_arena *a, const char *text, kn_trial *x)
+static const char *read_trial(kn_arena *a, const char *text, kn_tune_trial *x)
 {
     long long ns;
     int at = 0;
@@ -83,7 +83,7 @@ static const char *read_trial(kn_arena *a, const char *text, kn_trial *x)
     text += at;
     text += *text == ' ';
     n = strcspn(text, "\n");
-    *x = (kn_trial){.us = (double)ns / 1e3};
+    *x = (kn_tune_trial){.us = (double)ns / 1e3};
     if (kn_force_read(kn_strndup(a, text, n), &x->force) == KN_OK && text[n])
         return text + n + 1;
     return NULL;

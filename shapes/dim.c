@@ -3,7 +3,7 @@
 
 #include "shapes/dim_impl.h"
 
-static int term_order(const kn_term *a, const kn_term *b)
+static int term_order(const kn_dim_term *a, const kn_dim_term *b)
 {
     int n = a->nsym < b->nsym ? a->nsym : b->nsym;
     for (int i = 0; i < n; i++)
@@ -12,7 +12,7 @@ static int term_order(const kn_term *a, const kn_term *b)
     return b->nsym - a->nsym; /* longer products first, the constant last */
 }
 
-static bool same_terms(kn_dim a, const kn_term *t, int n)
+static bool same_terms(kn_dim a, const kn_dim_term *t, int n)
 {
     if (a->nterms != n)
         return false;
@@ -22,7 +22,7 @@ static bool same_terms(kn_dim a, const kn_term *t, int n)
     return true;
 }
 
-static uint64_t hash_terms(const kn_term *t, int n)
+static uint64_t hash_terms(const kn_dim_term *t, int n)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15u;
     uint64_t h = (uint64_t)n;
@@ -35,7 +35,7 @@ static uint64_t hash_terms(const kn_term *t, int n)
 }
 
 /* The dimension of these terms. */
-static kn_dim intern(kn_symbols *s, const kn_term *t, int n)
+static kn_dim intern(kn_symbols *s, const kn_dim_term *t, int n)
 {
     uint64_t hash = hash_terms(t, n);
     for (const kn_symbols *at = s; at; at = at->outer) {
@@ -55,12 +55,12 @@ kn_dim kn_dim_copy(kn_symbols *to, kn_dim a) { return a ? intern(to, a->terms, a
 
 kn_dim kn_dim_const(kn_symbols *s, int64_t value)
 {
-    return intern(s, &(kn_term){.coef = value}, value != 0);
+    return intern(s, &(kn_dim_term){.coef = value}, value != 0);
 }
 
 kn_dim kn_dim_of_symbol(kn_symbols *s, int sym)
 {
-    return intern(s, &(kn_term){.coef = 1, .nsym = 1, .sym = {(int16_t)sym}}, 1);
+    return intern(s, &(kn_dim_term){.coef = 1, .nsym = 1, .sym = {(int16_t)sym}}, 1);
 }
 
 /* ---- arithmetic ---- */
@@ -69,7 +69,7 @@ kn_dim kn_dim_of_symbol(kn_symbols *s, int sym)
 typedef struct poly {
     int n;
     bool overflow;
-    kn_term t[KN_DIM_TERMS];
+    kn_dim_term t[KN_DIM_TERMS];
 } poly;
 
 static void poly_clear(poly *p)
@@ -78,7 +78,7 @@ static void poly_clear(poly *p)
     p->overflow = false;
 }
 
-static void poly_add(poly *p, const kn_term *t)
+static void poly_add(poly *p, const kn_dim_term *t)
 {
     if (t->coef == 0)
         return;
@@ -113,9 +113,9 @@ static kn_dim poly_finish(kn_symbols *s, const poly *p)
     return NULL;
 }
 
-static bool term_mul(const kn_term *a, const kn_term *b, kn_term *out)
+static bool term_mul(const kn_dim_term *a, const kn_dim_term *b, kn_dim_term *out)
 {
-    *out = (kn_term){0};
+    *out = (kn_dim_term){0};
     if (a->nsym + b->nsym > KN_DIM_DEGREE || __builtin_mul_overflow(a->coef, b->coef, &out->coef))
         return false;
     int i = 0, j = 0;
@@ -136,7 +136,7 @@ static void poly_sum(poly *p, kn_dim a, kn_dim b)
 }
 
 /* The symbol of a term that is a number times one of this function, else NULL. */
-static const kn_symbol *lone(const kn_symbols *s, const kn_term *t, kn_function fn)
+static const kn_symbol *lone(const kn_symbols *s, const kn_dim_term *t, kn_dim_function fn)
 {
     const kn_symbol *q = t->nsym == 1 ? &s->syms.data[t->sym[0]] : NULL;
     return q && q->fn == fn ? q : NULL;
@@ -165,13 +165,14 @@ static bool poly_join(const kn_symbols *s, poly *p)
 {
     for (int i = 0; i < p->n; i++)
         for (int j = 0; j < p->n; j++) {
-            const kn_symbol *max = lone(s, &p->t[i], KN_MAX), *min = lone(s, &p->t[j], KN_MIN);
+            const kn_symbol *max = lone(s, &p->t[i], KN_DIM_MAX),
+                            *min = lone(s, &p->t[j], KN_DIM_MIN);
             poly both;
             if (!max || !min || p->t[i].coef != p->t[j].coef || !poly_both(&both, max, min))
                 continue;
-            const kn_term cut[] = {p->t[i], p->t[j]};
+            const kn_dim_term cut[] = {p->t[i], p->t[j]};
             for (int k = 0; k < 2; k++) {
-                kn_term away = cut[k];
+                kn_dim_term away = cut[k];
                 away.coef = -away.coef;
                 poly_add(p, &away);
             }
@@ -203,7 +204,7 @@ kn_dim kn_dim_mul(kn_symbols *s, kn_dim a, kn_dim b)
     poly_clear(&p);
     for (int i = 0; i < a->nterms; i++)
         for (int j = 0; j < b->nterms; j++) {
-            kn_term t;
+            kn_dim_term t;
             if (term_mul(&a->terms[i], &b->terms[j], &t))
                 poly_add(&p, &t);
             else
@@ -218,12 +219,12 @@ kn_dim kn_dim_sub(kn_symbols *s, kn_dim a, kn_dim b)
 }
 
 /* t / d, when d divides it. */
-static bool term_div(const kn_term *t, const kn_term *d, kn_term *out)
+static bool term_div(const kn_dim_term *t, const kn_dim_term *d, kn_dim_term *out)
 {
     if (t->coef % d->coef != 0)
         return false;
     int j = 0;
-    *out = (kn_term){.coef = t->coef / d->coef};
+    *out = (kn_dim_term){.coef = t->coef / d->coef};
     for (int i = 0; i < t->nsym; i++) {
         if (j < d->nsym && d->sym[j] == t->sym[i])
             j++;
@@ -242,7 +243,7 @@ kn_dim kn_dim_divide_exact(kn_symbols *s, kn_dim a, kn_dim b)
         return NULL;
     poly_clear(&p);
     for (int i = 0; i < a->nterms; i++) {
-        kn_term t;
+        kn_dim_term t;
         if (!term_div(&a->terms[i], &b->terms[0], &t))
             return NULL;
         poly_add(&p, &t);
@@ -265,9 +266,9 @@ kn_dim kn_dim_quotient(kn_symbols *s, kn_dim a, kn_dim b)
     }
     int divisor = kn_dim_lone_symbol(b);
     const kn_symbol *d = divisor >= 0 ? &s->syms.data[divisor] : NULL;
-    if (d && d->fn == KN_QUOTIENT && kn_dim_equal(s, d->num, a))
+    if (d && d->fn == KN_DIM_QUOTIENT && kn_dim_equal(s, d->num, a))
         return d->den; /* a / (a / d) */
-    return kn_symbol_of(s, KN_QUOTIENT, a, b);
+    return kn_symbol_of(s, KN_DIM_QUOTIENT, a, b);
 }
 
 int64_t kn_floor_divide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
@@ -282,7 +283,7 @@ kn_dim kn_dim_floordiv(kn_symbols *s, kn_dim a, kn_dim b)
     if (kn_dim_constant(a, &va) && kn_dim_constant(b, &vb) && vb)
         return kn_dim_const(s, kn_floor_divide(va, vb));
     kn_dim exact = kn_dim_divide_exact(s, a, b);
-    return exact ? exact : kn_symbol_of(s, KN_FLOOR, a, b);
+    return exact ? exact : kn_symbol_of(s, KN_DIM_FLOOR, a, b);
 }
 
 bool kn_dim_not_negative(kn_symbols *s, kn_dim a)
@@ -299,7 +300,7 @@ bool kn_dim_not_negative(kn_symbols *s, kn_dim a)
 }
 
 /* The one of a and b that is known to be the smaller, or the larger; else a symbol. */
-static kn_dim extreme(kn_symbols *s, kn_function fn, kn_dim a, kn_dim b)
+static kn_dim extreme(kn_symbols *s, kn_dim_function fn, kn_dim a, kn_dim b)
 {
     a = kn_dim_resolve(s, a);
     b = kn_dim_resolve(s, b);
@@ -307,14 +308,14 @@ static kn_dim extreme(kn_symbols *s, kn_function fn, kn_dim a, kn_dim b)
     if (!difference)
         return NULL;
     if (kn_dim_not_negative(s, difference))
-        return fn == KN_MAX ? a : b;
+        return fn == KN_DIM_MAX ? a : b;
     if (kn_dim_not_negative(s, kn_dim_sub(s, b, a)))
-        return fn == KN_MAX ? b : a;
+        return fn == KN_DIM_MAX ? b : a;
     return kn_symbol_of(s, fn, a, b);
 }
 
-kn_dim kn_dim_min(kn_symbols *s, kn_dim a, kn_dim b) { return extreme(s, KN_MIN, a, b); }
-kn_dim kn_dim_max(kn_symbols *s, kn_dim a, kn_dim b) { return extreme(s, KN_MAX, a, b); }
+kn_dim kn_dim_min(kn_symbols *s, kn_dim a, kn_dim b) { return extreme(s, KN_DIM_MIN, a, b); }
+kn_dim kn_dim_max(kn_symbols *s, kn_dim a, kn_dim b) { return extreme(s, KN_DIM_MAX, a, b); }
 
 /* ---- equalities ---- */
 
@@ -366,7 +367,7 @@ kn_dim kn_dim_take_exact(kn_symbols *s, kn_dim a, kn_dim *num, kn_dim *den)
     for (int i = 0; i < a->nterms; i++)
         for (int j = 0; j < a->terms[i].nsym; j++) {
             int sym = a->terms[i].sym[j];
-            if (s->syms.data[sym].fn != KN_FLOOR)
+            if (s->syms.data[sym].fn != KN_DIM_FLOOR)
                 continue;
             *num = s->syms.data[sym].num;
             *den = s->syms.data[sym].den;
@@ -403,7 +404,7 @@ static bool isolate(kn_symbols *s, kn_dim difference)
 {
     int best = -1;
     for (int i = 0; i < difference->nterms; i++) {
-        const kn_term *t = &difference->terms[i];
+        const kn_dim_term *t = &difference->terms[i];
         if (t->nsym == 1 && (t->coef == 1 || t->coef == -1) &&
             kn_dim_uses(difference, t->sym[0]) == 1 &&
             (best < 0 || t->sym[0] > difference->terms[best].sym[0]))
@@ -416,7 +417,7 @@ static bool isolate(kn_symbols *s, kn_dim difference)
     poly_clear(&rest);
     for (int j = 0; j < difference->nterms; j++)
         if (j != best) {
-            kn_term t = difference->terms[j];
+            kn_dim_term t = difference->terms[j];
             t.coef *= sign;
             poly_add(&rest, &t);
         }

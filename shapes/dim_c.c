@@ -6,7 +6,7 @@ void kn_dim_put_c(kn_text *t, kn_dim a, kn_symbol_name_fn name, void *user)
     if (a->nterms == 0)
         kn_put(t, "0");
     for (int i = 0; i < a->nterms; i++) {
-        const kn_term *m = &a->terms[i];
+        const kn_dim_term *m = &a->terms[i];
         const int64_t coef = i && m->coef < 0 ? -m->coef : m->coef;
         kn_put(t, !i ? "" : m->coef < 0 ? " - " : " + ");
         if (m->nsym && coef == -1)
@@ -20,8 +20,11 @@ void kn_dim_put_c(kn_text *t, kn_dim a, kn_symbol_name_fn name, void *user)
 
 kn_symbol_parts kn_symbol_made_of(const kn_symbols *s, int sym)
 {
-    static const char ops[] = {
-        [KN_FREE] = 0, [KN_QUOTIENT] = '/', [KN_FLOOR] = 'f', [KN_MIN] = '<', [KN_MAX] = '>'};
+    static const char ops[] = {[KN_DIM_FREE] = 0,
+                               [KN_DIM_QUOTIENT] = '/',
+                               [KN_DIM_FLOOR] = 'f',
+                               [KN_DIM_MIN] = '<',
+                               [KN_DIM_MAX] = '>'};
     const kn_symbol *q = &s->syms.data[sym];
     return q->fn ? (kn_symbol_parts){ops[q->fn], q->num, q->den}
                  : (kn_symbol_parts){q->equals ? '=' : 0, q->equals, NULL};

@@ -6,24 +6,30 @@
 #include "shapes/dim.h"
 
 /* One term: coef * product of symbols, the symbols sorted, repeated for powers. */
-typedef struct kn_term {
+typedef struct kn_dim_term {
     int64_t coef;
     int nsym;
     int16_t sym[KN_DIM_DEGREE];
-} kn_term;
+} kn_dim_term;
 
 /* Terms sorted by their symbols, the constant last; no zero coefficients. Zero has no terms. */
 struct kn_dim_s {
     int nterms;
-    kn_term terms[];
+    kn_dim_term terms[];
 };
 
 /* What a symbol is of its two parts. */
-typedef enum kn_function { KN_FREE, KN_QUOTIENT, KN_FLOOR, KN_MIN, KN_MAX } kn_function;
+typedef enum kn_dim_function {
+    KN_DIM_FREE,
+    KN_DIM_QUOTIENT,
+    KN_DIM_FLOOR,
+    KN_DIM_MIN,
+    KN_DIM_MAX
+} kn_dim_function;
 
 typedef struct kn_symbol {
     const char *name; /* of a free one, else NULL */
-    kn_function fn;
+    kn_dim_function fn;
     kn_dim num, den;     /* its parts, of symbols with lower numbers; NULL of a free one */
     int whole;           /* of a part: 1 + the symbol of the whole size; 0: it is none */
     bool parted;         /* it, or what it is made of, is a part */
@@ -53,7 +59,7 @@ static inline bool kn_dim_constant(kn_dim a, int64_t *value)
 /* `a` as a lone symbol, or -1. */
 static inline int kn_dim_lone_symbol(kn_dim a)
 {
-    const kn_term *t = a->terms;
+    const kn_dim_term *t = a->terms;
     return a->nterms == 1 && t->coef == 1 && t->nsym == 1 ? t->sym[0] : -1;
 }
 
@@ -73,7 +79,7 @@ int kn_symbol_named(kn_symbols *s, const char *name, size_t len);
 kn_dim kn_dim_of_symbol(kn_symbols *s, int sym);
 /* symbols.c: the symbol for a function of two resolved dimensions; the one there is already if there is one. NULL when
  * there are too many symbols. */
-kn_dim kn_symbol_of(kn_symbols *s, kn_function fn, kn_dim a, kn_dim b);
+kn_dim kn_symbol_of(kn_symbols *s, kn_dim_function fn, kn_dim a, kn_dim b);
 /* symbols.c: `sym`, which has none yet, has an equal one now, and so have functions of it that become simpler. */
 void kn_symbol_equate(kn_symbols *s, int sym, kn_dim equals);
 /* symbols.c: what `sym` equals, in symbols that equal nothing else; NULL where that is too large. */

@@ -21,7 +21,7 @@ static void print_dim(printer *p, kn_dim a)
     if (a->nterms == 0)
         kn_put(t, "0");
     for (int i = 0; i < a->nterms; i++) {
-        const kn_term *m = &a->terms[i];
+        const kn_dim_term *m = &a->terms[i];
         int64_t coef = m->coef;
         if (i)
             kn_put(t, coef < 0 ? " - " : " + ");
@@ -33,7 +33,7 @@ static void print_dim(printer *p, kn_dim a)
             kn_putf(t, "%lld%s", (long long)coef, m->nsym ? "*" : "");
         for (int j = 0; j < m->nsym; j++) {
             bool quotient =
-                p->s->syms.data[m->sym[j]].fn == KN_QUOTIENT && (coef != 1 || m->nsym > 1);
+                p->s->syms.data[m->sym[j]].fn == KN_DIM_QUOTIENT && (coef != 1 || m->nsym > 1);
             kn_put(t, j ? "*" : "");
             kn_put(t, quotient ? "(" : "");
             print_symbol(p, m->sym[j]);
@@ -52,7 +52,7 @@ static void print_part(printer *p, kn_dim a, bool parentheses)
 /* A number or a symbol that is no quotient. */
 static bool is_one_factor(const kn_symbols *s, kn_dim a)
 {
-    const kn_term *t = a->terms;
+    const kn_dim_term *t = a->terms;
     return a->nterms == 1 &&
            (t->nsym == 0 || (t->nsym == 1 && t->coef == 1 && !s->syms.data[t->sym[0]].fn));
 }
@@ -68,7 +68,7 @@ static void print_symbol(printer *p, int sym)
     } else if (p->depth == DEEPEST || p->t->len >= p->end) {
         kn_put(p->t, KN_DIM_CUT);
     } else {
-        bool quotient = q->fn == KN_QUOTIENT;
+        bool quotient = q->fn == KN_DIM_QUOTIENT;
         p->depth++;
         kn_put(p->t, before[q->fn]);
         print_part(p, q->num, quotient && q->num->nterms > 1);

@@ -41,8 +41,8 @@ bool kn_dim_is_divided(kn_symbols *s, kn_dim a)
     if (parts != 1)
         return false;
     const kn_symbol *q = &s->syms.data[part];
-    return q->whole ||
-           (q->fn == KN_QUOTIENT && kn_dim_is_divided(s, q->num) && !kn_dim_has_part(s, q->den));
+    return q->whole || (q->fn == KN_DIM_QUOTIENT && kn_dim_is_divided(s, q->num) &&
+                        !kn_dim_has_part(s, q->den));
 }
 
 bool kn_dim_is_symbol(kn_dim a, int sym) { return kn_dim_lone_symbol(a) == sym; }
@@ -66,13 +66,13 @@ static kn_dim instead(kn_symbols *s, int sym, void *suffix)
         const char *name = kn_sprintf(s->arena, "%s%s", q->name, (const char *)suffix);
         return kn_dim_sym(s, name, strlen(name));
     }
-    kn_function fn = q->fn;
+    kn_dim_function fn = q->fn;
     num = kn_dim_map(s, num, instead, suffix);
     den = kn_dim_map(s, den, instead, suffix);
-    return fn == KN_QUOTIENT ? kn_dim_quotient(s, num, den)
-           : fn == KN_FLOOR  ? kn_dim_floordiv(s, num, den)
-           : fn == KN_MIN    ? kn_dim_min(s, num, den)
-                             : kn_dim_max(s, num, den);
+    return fn == KN_DIM_QUOTIENT ? kn_dim_quotient(s, num, den)
+           : fn == KN_DIM_FLOOR  ? kn_dim_floordiv(s, num, den)
+           : fn == KN_DIM_MIN    ? kn_dim_min(s, num, den)
+                                 : kn_dim_max(s, num, den);
 }
 
 kn_dim kn_dim_whole(kn_symbols *s, kn_dim a) { return kn_dim_map(s, a, instead, NULL); }

@@ -76,7 +76,7 @@ kn_dim kn_dim_sym(kn_symbols *s, const char *name, size_t len)
 
 /* ---- functions of two dimensions ---- */
 
-static uint64_t hash_function(kn_function fn, kn_dim a, kn_dim b)
+static uint64_t hash_function(kn_dim_function fn, kn_dim a, kn_dim b)
 {
     const void *key[] = {a, b};
     return kn_hash(key, sizeof key, fn);
@@ -96,13 +96,13 @@ static void index_function(kn_symbols *s, int sym)
     kn_dim num = kn_dim_resolve(s, q->num), den = kn_dim_resolve(s, q->den);
     if (!num || !den)
         return;
-    bool above = q->fn == KN_QUOTIENT || kn_dim_not_negative(s, num);
-    bool below = q->fn == KN_QUOTIENT || kn_dim_not_negative(s, den);
-    q->not_negative = q->fn == KN_MAX ? above || below : above && below;
+    bool above = q->fn == KN_DIM_QUOTIENT || kn_dim_not_negative(s, num);
+    bool below = q->fn == KN_DIM_QUOTIENT || kn_dim_not_negative(s, den);
+    q->not_negative = q->fn == KN_DIM_MAX ? above || below : above && below;
     kn_finder_add(s->arena, &s->functions_by, hash_function(q->fn, num, den), sym);
 }
 
-kn_dim kn_symbol_of(kn_symbols *s, kn_function fn, kn_dim a, kn_dim b)
+kn_dim kn_symbol_of(kn_symbols *s, kn_dim_function fn, kn_dim a, kn_dim b)
 {
     uint64_t hash = hash_function(fn, a, b);
     for (const kn_symbols *at = s; at; at = at->outer) {
@@ -128,15 +128,15 @@ kn_dim kn_symbol_of(kn_symbols *s, kn_function fn, kn_dim a, kn_dim b)
 static kn_dim simpler(kn_symbols *s, int sym)
 {
     const kn_symbol *q = &s->syms.data[sym];
-    kn_function fn = q->fn;
+    kn_dim_function fn = q->fn;
     kn_dim num = kn_dim_resolve(s, q->num), den = kn_dim_resolve(s, q->den), made;
-    bool divides = fn == KN_QUOTIENT || fn == KN_FLOOR;
+    bool divides = fn == KN_DIM_QUOTIENT || fn == KN_DIM_FLOOR;
     if (!num || !den || (divides && den == kn_dim_const(s, 0)))
         return NULL;
-    made = fn == KN_QUOTIENT ? kn_dim_quotient(s, num, den)
-           : fn == KN_FLOOR  ? kn_dim_floordiv(s, num, den)
-           : fn == KN_MIN    ? kn_dim_min(s, num, den)
-                             : kn_dim_max(s, num, den);
+    made = fn == KN_DIM_QUOTIENT ? kn_dim_quotient(s, num, den)
+           : fn == KN_DIM_FLOOR  ? kn_dim_floordiv(s, num, den)
+           : fn == KN_DIM_MIN    ? kn_dim_min(s, num, den)
+                                 : kn_dim_max(s, num, den);
     made = kn_dim_resolve(s, made);
     return made && !kn_dim_uses(made, sym) ? made : NULL;
 }
@@ -280,19 +280,19 @@ int kn_dim_solve(const kn_symbols *s, kn_dim a, int64_t value, int64_t *values)
 static kn_status apply(const kn_symbols *s, kn_arena *a, int sym, int64_t num, int64_t den,
                        int64_t *value)
 {
-    kn_function fn = s->syms.data[sym].fn;
-    bool remainder = fn == KN_QUOTIENT && (den == 0 || num % den != 0);
-    if (remainder || (fn == KN_FLOOR && den == 0)) {
+    kn_dim_function fn = s->syms.data[sym].fn;
+    bool remainder = fn == KN_DIM_QUOTIENT && (den == 0 || num % den != 0);
+    if (remainder || (fn == KN_DIM_FLOOR && den == 0)) {
         kn_text name = kn_text_new(a);
         kn_symbol_print(&name, s, sym);
         return remainder ? kn_fail(KN_SHAPE, "%s is not a whole number: %lld does not divide %lld",
                                    kn_text_str(&name), (long long)den, (long long)num)
                          : kn_fail(KN_SHAPE, "%s divides by zero", kn_text_str(&name));
     }
-    *value = fn == KN_QUOTIENT ? num / den
-             : fn == KN_FLOOR  ? kn_floor_divide(num, den)
-             : fn == KN_MIN    ? (num < den ? num : den)
-                               : (num > den ? num : den);
+    *value = fn == KN_DIM_QUOTIENT ? num / den
+             : fn == KN_DIM_FLOOR  ? kn_floor_divide(num, den)
+             : fn == KN_DIM_MIN    ? (num < den ? num : den)
+                                   : (num > den ? num : den);
     return KN_OK;
 }
 

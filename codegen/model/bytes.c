@@ -144,7 +144,7 @@ static void sweep_writes(kn_model *m, const kn_phase *ph, int sweep, kn_traffic 
 }
 
 /* Groups that the machine works on at a time. */
-static double groups_at_once(const kn_model *m, const kn_phase *ph, const kn_spread *s)
+static double groups_at_once(const kn_model *m, const kn_phase *ph, const kn_occupancy *s)
 {
     double side = ph->how.walk == KN_WALK_COLS  ? kn_cols_width(ph)
                   : ph->how.tpg < m->k->threads ? (double)m->k->threads / ph->how.tpg
@@ -163,7 +163,7 @@ static void leave(kn_model *m, int buf, double moved_before)
     m->own[buf] = 0;
 }
 
-kn_traffic kn_model_traffic(kn_model *m, const kn_phase *ph, const kn_spread *s)
+kn_traffic kn_model_traffic(kn_model *m, const kn_phase *ph, const kn_occupancy *s)
 {
     kn_traffic t = {.at_once = least(groups_at_once(m, ph, s), (double)ph->nest.groups),
                     .done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1),

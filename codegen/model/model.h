@@ -26,13 +26,13 @@ typedef struct kn_model {
 } kn_model;
 
 /* How a phase is distributed over the machine. */
-typedef struct kn_spread {
+typedef struct kn_occupancy {
     double blocks;
     double units; /* that have a block */
     double waves; /* at least 1; of the last block alone, the pieces of work that it takes */
     double blocks_a_unit; /* blocks on a unit at a time */
     bool cluster;
-} kn_spread;
+} kn_occupancy;
 
 /* Bytes moved by DRAM, and by the last-level cache instead; of both, those written. */
 typedef struct kn_traffic {
@@ -60,7 +60,7 @@ double kn_model_compacting_blocks(const kn_phase *ph);
 /* The part of the members whose steps a thread takes. */
 double kn_model_part_found(const kn_phase *ph);
 /* The bytes of the phase, which count as moved from then on. */
-kn_traffic kn_model_traffic(kn_model *m, const kn_phase *ph, const kn_spread *s);
+kn_traffic kn_model_traffic(kn_model *m, const kn_phase *ph, const kn_occupancy *s);
 
 /* ---- work.c ---- */
 

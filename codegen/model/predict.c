@@ -20,9 +20,9 @@ static double flat_blocks(const kn_model *m, const kn_phase *ph)
 
 /* Multiprocessors come in groups (GPCs), some of 16 and some of 18, which clusters of more than two blocks do not
  * fill. */
-static kn_spread spread_of(const kn_model *m, const kn_phase *ph)
+static kn_occupancy occupancy_of(const kn_model *m, const kn_phase *ph)
 {
-    kn_spread s = {.cluster = ph->how.cluster && ph->num.splits > 1, .units = m->target->units};
+    kn_occupancy s = {.cluster = ph->how.cluster && ph->num.splits > 1, .units = m->target->units};
     double at_once = m->fit * s.units;
     s.blocks = ph->how.walk == KN_WALK_FLAT ? flat_blocks(m, ph)
                                             : (double)kn_grid_phase_blocks(ph, m->k->threads);
@@ -131,7 +131,7 @@ static double combine(const kn_model *m, const kn_phase *ph)
 static bool prefetches(const kn_phase *ph) { return ph->how.mixed && ph->how.prefetch; }
 
 /* The fraction of its groups that a block waits for: only the first where the next is prefetched. */
-static double waited(const kn_model *m, const kn_phase *ph, const kn_spread *s)
+static double waited(const kn_model *m, const kn_phase *ph, const kn_occupancy *s)
 {
     return ph->how.hoisted ? 1 / s->waves : prefetches(ph) ? 1 / rounds(m->k, ph) : 1;
 }
@@ -157,7 +157,7 @@ static int exchanges_of(const kn_phase *ph)
 }
 
 /* Counts what a block waits for from its first load to its last store, and the part of it that blocks wait together. */
-static void waits_of(kn_model *m, const kn_phase *ph, const kn_spread *s, kn_time *time)
+static void waits_of(kn_model *m, const kn_phase *ph, const kn_occupancy *s, kn_time *time)
 {
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
     double in_step = 0;
@@ -202,7 +202,7 @@ static double cubes(double x, double y) { return cbrt(x * x * x + y * y * y); }
 
 /* Waves of blocks that wait for each other, in a cluster or at the next grid barrier. The last wave may have few
  * blocks, but takes at least as long as one of them. */
-static double waves_until_all_are_done(const kn_spread *s, const kn_time *t)
+static double waves_until_all_are_done(const kn_occupancy *s, const kn_time *t)
 {
     double whole = floor(s->waves), left = s->waves - whole;
     double alone = most(t->waits, t->transfer / s->blocks_a_unit) + t->combines;
@@ -235,7 +235,7 @@ static bool is_empty(const kn_phase *ph) { return ph->nest.groups == 0 || ph->ne
 static double local_time(kn_model *m, const kn_phase *ph)
 {
     const kn_phase *host = host_of(ph);
-    kn_spread s = spread_of(m, host);
+    kn_occupancy s = occupancy_of(m, host);
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
     if (ph->how.walk == KN_WALK_COLS) /* each step waits for the one before */
         return ph->nest.nsweeps * (steps(m, ph) * m->m->latency + m->m->block);
@@ -269,7 +269,7 @@ static kn_time phase_time(kn_model *m, const kn_phase *ph)
         t.ns += t.in_step;
         return t;
     }
-    kn_spread s = spread_of(m, ph);
+    kn_occupancy s = occupancy_of(m, ph);
     kn_traffic bytes = kn_model_traffic(m, ph, &s);
     double all = bytes.memory + bytes.cache, straggling = s.cluster ? m->m->stragglers : 1;
     t.memory = straggling * column_slowdown(m, ph) * bytes.memory / m->rate;

@@ -13,7 +13,7 @@ bool kn_call_wrong_count(kn_call_site *c, int takes, const char *how)
 }
 
 bool kn_call_bind(kn_call_site *c, const char *const *names, int total, int positional,
-                  int required, const kn_value **slot)
+                  int required, const kn_object **slot)
 {
     kn_parser *p = c->p;
     for (int i = 0; i < total; i++)
@@ -21,7 +21,7 @@ bool kn_call_bind(kn_call_site *c, const char *const *names, int total, int posi
     if (c->by_position > positional)
         return kn_call_wrong_count(c, positional, total > positional ? " by position" : "");
     for (int i = 0; i < c->args.len; i++) {
-        const kn_arg *a = &c->args.data[i];
+        const kn_call_argument *a = &c->args.data[i];
         int at = i;
         if (a->key)
             for (at = 0; at < total && strcmp(names[at], a->key) != 0;)
@@ -45,24 +45,24 @@ bool kn_call_bind(kn_call_site *c, const char *const *names, int total, int posi
     return true;
 }
 
-bool kn_call_int(kn_call_site *c, const kn_value *v, const char *what, int *out)
+bool kn_call_int(kn_call_site *c, const kn_object *v, const char *what, int *out)
 {
     int64_t i;
     if (!kn_as_int(c->p, v, &i))
         return kn_perror(c->p, v->pos, KN_TYPE,
                          "%s: %s must be an integer that is known here, found %s", c->fn->name,
-                         what, kn_value_text(c->p, v));
+                         what, kn_object_text(c->p, v));
     if (i < INT_MIN || i > INT_MAX)
         return kn_perror(c->p, v->pos, KN_SHAPE, "%s: %s is out of range", c->fn->name, what);
     *out = (int)i;
     return true;
 }
 
-bool kn_call_axes(kn_call_site *c, const kn_value *v, const char *what, bool lists, int *axes,
+bool kn_call_axes(kn_call_site *c, const kn_object *v, const char *what, bool lists, int *axes,
                   int *n)
 {
     *n = 1;
-    if (v->kind != KN_V_TUPLE)
+    if (v->kind != KN_OBJECT_TUPLE)
         return kn_call_int(c, v, what, &axes[0]);
     if (v->list && !lists)
         return kn_perror(c->p, v->pos, KN_TYPE, "%s: %s must be a tuple, found a list", c->fn->name,
@@ -77,14 +77,14 @@ bool kn_call_axes(kn_call_site *c, const kn_value *v, const char *what, bool lis
     return true;
 }
 
-bool kn_call_done(kn_call_site *c, kn_node *made, int store, kn_value *out)
+bool kn_call_done(kn_call_site *c, kn_node *made, int storage, kn_object *out)
 {
     if (!made)
         return kn_pwrap(c->p, c->pos);
     *out = kn_node_value(made, out->pos);
-    out->store = kn_view_store(c->p, store);
-    out->uncertain = store != KN_STORE_NEW && c->args.len && c->args.data[0].value.uncertain;
-    out->readonly = store != KN_STORE_NEW && c->args.len && c->args.data[0].value.readonly;
+    out->storage = kn_view_storage(c->p, storage);
+    out->uncertain = storage != KN_STORAGE_NEW && c->args.len && c->args.data[0].value.uncertain;
+    out->readonly = storage != KN_STORAGE_NEW && c->args.len && c->args.data[0].value.readonly;
     return true;
 }
 

@@ -42,9 +42,9 @@ static kn_node *fitted(kn_parser *p, kn_node *v, const kn_node *to, kn_loc loc)
 }
 
 /* The elements that `target` shows become v. */
-static bool put(kn_parser *p, const kn_value *target, kn_pos pos, kn_node *v)
+static bool put(kn_parser *p, const kn_object *target, kn_pos pos, kn_node *v)
 {
-    kn_store *s = &p->stores.data[target->store - 1];
+    kn_storage *s = &p->storages.data[target->storage - 1];
     kn_loc loc = kn_loc_of(pos);
     if (s->readonly || target->readonly)
         return kn_perror(p, pos, KN_SHAPE,
@@ -62,7 +62,7 @@ static bool put(kn_parser *p, const kn_value *target, kn_pos pos, kn_node *v)
     kn_node *base = v ? kn_build_put(p->g, s->base, target->node, v, loc) : NULL;
     if (!base)
         return kn_pwrap(p, pos);
-    kn_store_set(p, target->store, base);
+    kn_storage_set(p, target->storage, base);
     return true;
 }
 
@@ -70,7 +70,8 @@ static bool put(kn_parser *p, const kn_value *target, kn_pos pos, kn_node *v)
 static int kind_of(kn_dtype t) { return 2 * kn_category(t) - kn_is_unsigned(t); }
 
 /* `result`, of target op value, may be written over target: NumPy keeps its type and shape. */
-static bool check_in_place(kn_parser *p, const kn_value *target, const kn_value *result, kn_pos pos)
+static bool check_in_place(kn_parser *p, const kn_object *target, const kn_object *result,
+                           kn_pos pos)
 {
     const kn_node *old = target->node, *made = result->node;
     bool same = made->rank == old->rank;
@@ -78,30 +79,30 @@ static bool check_in_place(kn_parser *p, const kn_value *target, const kn_value 
         same = kn_dim_equal(p->g->syms, made->shape[i], old->shape[i]);
     if (!same)
         return kn_perror(p, pos, KN_SHAPE, "in-place update: the result is %s, but it goes to %s",
-                         kn_value_text(p, result), kn_value_text(p, target));
+                         kn_object_text(p, result), kn_object_text(p, target));
     if (kind_of(made->dtype) > kind_of(old->dtype))
         return kn_perror(
             p, pos, KN_TYPE,
             "in-place update: the result is of type %s, but %s stays %s; write x = x ...",
-            kn_dtypes[made->dtype].text, kn_value_text(p, target), kn_dtypes[old->dtype].text);
+            kn_dtypes[made->dtype].text, kn_object_text(p, target), kn_dtypes[old->dtype].text);
     return true;
 }
 
-bool kn_assign_value(kn_parser *p, const kn_value *target, kn_pos pos, const kn_value *v)
+bool kn_assign_value(kn_parser *p, const kn_object *target, kn_pos pos, const kn_object *v)
 {
     kn_node *x;
     return kn_as_node(p, v, &x) && can_assign(p, v->pos, x, target->node->dtype) &&
            put(p, target, pos, x);
 }
 
-bool kn_assign_elements(kn_parser *p, const kn_value *target)
+bool kn_assign_elements(kn_parser *p, const kn_object *target)
 {
     kn_pos pos = p->tok.pos;
     int op = kn_augmented_op(p->tok.kind);
     bool indexed = p->used[-1] == ']';
-    kn_value v;
-    bool stored = target->kind == KN_V_NODE && target->store > 0;
-    if (indexed && !stored && target->kind == KN_V_NODE &&
+    kn_object v;
+    bool stored = target->kind == KN_OBJECT_NODE && target->storage > 0;
+    if (indexed && !stored && target->kind == KN_OBJECT_NODE &&
         kn_view_root(target->node)->op == KN_OP_TAKE)
         return kn_perror(p, target->pos, KN_SYNTAX,
                          "elements at computed places cannot be assigned to: %s",
@@ -115,8 +116,8 @@ bool kn_assign_elements(kn_parser *p, const kn_value *target)
     if (kn_at(p, '='))
         return kn_perror(p, p->tok.pos, KN_SYNTAX, "write one assignment a statement");
     if (op) {
-        kn_value result;
-        if (!kn_binary(p, op, pos, target, &v, &result) ||
+        kn_object result;
+        if (!kn_parse_binary(p, op, pos, target, &v, &result) ||
             (!target->scalar && !check_in_place(p, target, &result, pos)))
             return false;
         v = result;
@@ -128,7 +129,7 @@ bool kn_assign_augmented(kn_parser *p)
 {
     const char *name = kn_tok_text(p, &p->tok);
     kn_pos start = p->tok.pos;
-    kn_value old, right, result;
+    kn_object old, right, result;
     if (!kn_var_find(p, name))
         return kn_perror(p, start, KN_SYNTAX, "'%s' is no local name yet; assign to it first",
                          name);
@@ -138,11 +139,11 @@ bool kn_assign_augmented(kn_parser *p)
     if (!kn_name_value(p, name, start, &old))
         return false;
     kn_advance(p);
-    if (!kn_expr_list(p, &right) || !kn_binary(p, op, pos, &old, &right, &result))
+    if (!kn_expr_list(p, &right) || !kn_parse_binary(p, op, pos, &old, &right, &result))
         return false;
     result.pos = start;
-    bool number = old.kind != KN_V_NODE || old.node->weak ||
-                  (old.node->rank == 0 && !p->stores.data[old.store - 1].param);
+    bool number = old.kind != KN_OBJECT_NODE || old.node->weak ||
+                  (old.node->rank == 0 && !p->storages.data[old.storage - 1].param);
     if (number) /* Python makes a new one */
         return kn_set(p, name, start, result);
     if (!check_in_place(p, &old, &result, pos) || !put(p, &old, pos, result.node))

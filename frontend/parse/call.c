@@ -11,7 +11,7 @@ static bool parse_args(kn_call_site *c)
     kn_pos open = p->tok.pos;
     kn_advance(p);
     while (!kn_at(p, ')')) {
-        kn_arg *a = KN_NEW(p->arena, kn_arg);
+        kn_call_argument *a = KN_NEW(p->arena, kn_call_argument);
         a->pos = p->tok.pos;
         if (kn_at(p, '*') || kn_at(p, KN_TOK2('*', '*')))
             return kn_perror(p, a->pos, KN_SYNTAX, "unpacking of arguments is not supported");
@@ -42,12 +42,12 @@ static bool parse_args(kn_call_site *c)
 /* ---- one function a kind ---- */
 
 /* Arguments are known by position, and by name where one may be left out. */
-static bool call_elem(kn_call_site *c, kn_value *out)
+static bool call_elem(kn_call_site *c, kn_object *out)
 {
     static const char *const decimals[] = {"a", "decimals"}, *const slope[] = {"x", "slope"};
     const kn_op op = c->fn->op;
     const char *const *names = op == KN_OP_ROUND ? decimals : op == KN_OP_LEAKY_RELU ? slope : NULL;
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_node *in[KN_MAX_IN];
     int arity = kn_ops[op].arity, n = 0;
     if (c->args.len > c->by_position && !names)
@@ -64,14 +64,14 @@ static bool call_elem(kn_call_site *c, kn_value *out)
     bool python =
         !c->through_numpy && (strcmp(c->fn->name, "abs") == 0 || /* its built-in functions */
                               strcmp(c->fn->name, "pow") == 0);
-    return kn_call_done(c, python ? made : kn_call_typed(c, made), KN_STORE_NEW, out);
+    return kn_call_done(c, python ? made : kn_call_typed(c, made), KN_STORAGE_NEW, out);
 }
 
 /* Those that NumPy gives two results of. */
-static bool call_pair(kn_call_site *c, kn_value *out)
+static bool call_pair(kn_call_site *c, kn_object *out)
 {
-    kn_function half[2] = {*c->fn, *c->fn};
-    kn_value *items = KN_NEW_ARRAY(c->p->arena, kn_value, 2);
+    kn_callee half[2] = {*c->fn, *c->fn};
+    kn_object *items = KN_NEW_ARRAY(c->p->arena, kn_object, 2);
     half[1].op = c->fn->op == KN_OP_FLOORDIV   ? KN_OP_MOD
                  : c->fn->op == KN_OP_FRACTION ? KN_OP_WHOLE
                                                : KN_OP_EXPONENT;
@@ -82,52 +82,52 @@ static bool call_pair(kn_call_site *c, kn_value *out)
         if (!call_elem(&site, &items[i]))
             return false;
     }
-    out->kind = KN_V_TUPLE;
+    out->kind = KN_OBJECT_TUPLE;
     out->items = items;
     out->nitems = 2;
     return true;
 }
 
 /* The method conj() of a real array is the array itself, where the function makes an i8 of bool. */
-static bool call_part(kn_call_site *c, kn_value *out)
+static bool call_part(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"val"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_node *x;
     if (!kn_call_bind(c, names, 1, 1, 1, slot) || !kn_as_node(c->p, slot[0], &x))
         return false;
     bool itself = c->method && !kn_is_complex(x->dtype);
     if (c->fn->op == KN_OP_CONJ && !itself)
         return kn_call_done(c, kn_call_typed(c, kn_build_elem(c->p->g, KN_OP_CONJ, &x, 1, c->loc)),
-                            KN_STORE_NEW, out);
-    kn_value v = *slot[0];
+                            KN_STORAGE_NEW, out);
+    kn_object v = *slot[0];
     v.node = x;
     return kn_part_value(c->p, itself ? KN_OP_REAL : c->fn->op, &v, out) || kn_pwrap(c->p, c->pos);
 }
 
-static bool call_cast(kn_call_site *c, kn_value *out)
+static bool call_cast(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"x", "dtype"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_node *x;
     kn_dtype dtype;
     if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
         !kn_as_dtype(c->p, slot[1], &dtype))
         return false;
-    return kn_call_done(c, kn_build_cast(c->p->g, x, dtype, c->loc), KN_STORE_NEW, out);
+    return kn_call_done(c, kn_build_cast(c->p->g, x, dtype, c->loc), KN_STORAGE_NEW, out);
 }
 
 /* The value of an argument that may be left out, or None; NULL then. */
-static bool optional_node(kn_call_site *c, const kn_value *v, kn_node **out)
+static bool optional_node(kn_call_site *c, const kn_object *v, kn_node **out)
 {
     *out = NULL;
-    return !v || v->kind == KN_V_NONE || kn_as_node(c->p, v, out);
+    return !v || v->kind == KN_OBJECT_NONE || kn_as_node(c->p, v, out);
 }
 
-static bool call_clip(kn_call_site *c, kn_value *out)
+static bool call_clip(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "a_min", "a_max", "min", "max"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_node *x, *lo, *hi;
     if (!kn_call_bind(c, names, 5, 3, 1, slot))
         return false;
@@ -139,13 +139,13 @@ static bool call_clip(kn_call_site *c, kn_value *out)
     kn_node *made = lo && hi
                         ? kn_build_elem(c->p->g, KN_OP_CLIP, (kn_node *[]){x, lo, hi}, 3, c->loc)
                         : kn_build_clip(c->p->g, x, lo, hi, c->loc);
-    return kn_call_done(c, kn_call_typed(c, made), KN_STORE_NEW, out);
+    return kn_call_done(c, kn_call_typed(c, made), KN_STORAGE_NEW, out);
 }
 
-static bool call_nan_to_num(kn_call_site *c, kn_value *out)
+static bool call_nan_to_num(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"x", "copy", "nan", "posinf", "neginf"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_node *x, *copy, *instead[KN_NOT_FINITE];
     if (!kn_call_bind(c, names, 5, 5, 1, slot) || !kn_as_node(c->p, slot[0], &x) ||
         !optional_node(c, slot[1], &copy))
@@ -157,10 +157,10 @@ static bool call_nan_to_num(kn_call_site *c, kn_value *out)
     for (int i = 0; i < KN_NOT_FINITE; i++)
         if (!optional_node(c, slot[2 + i], &instead[i]))
             return false;
-    return kn_call_done(c, kn_build_nan_to_num(c->p->g, x, instead, c->loc), KN_STORE_NEW, out);
+    return kn_call_done(c, kn_build_nan_to_num(c->p->g, x, instead, c->loc), KN_STORAGE_NEW, out);
 }
 
-static bool (*const calls[KN_CALL_COUNT])(kn_call_site *, kn_value *) = {
+static bool (*const calls[KN_CALL_COUNT])(kn_call_site *, kn_object *) = {
     [KN_CALL_ELEM] = call_elem,
     [KN_CALL_CAST] = call_cast,
     [KN_CALL_CLIP] = call_clip,
@@ -215,52 +215,52 @@ static bool python_type(const char *name)
 }
 
 /* Of a call that does not name a type. */
-static void note_wider(const kn_call_site *c, const kn_value *made)
+static void note_wider(const kn_call_site *c, const kn_object *made)
 {
-    kn_value *operands =
-        KN_NEW_ARRAY(c->p->arena, kn_value, c->args.len + 1); /* not on the stack of nested calls */
+    kn_object *operands = KN_NEW_ARRAY(c->p->arena, kn_object,
+                                       c->args.len + 1); /* not on the stack of nested calls */
     bool dtype = c->fn->kind == KN_CALL_FULL || c->fn->kind == KN_CALL_ARANGE;
     const char *what =
         dtype ? kn_sprintf(c->p->arena, "%s without dtype=", c->fn->name) : c->fn->name;
     for (int i = 0; i < c->args.len; i++) {
-        const kn_arg *a = &c->args.data[i];
+        const kn_call_argument *a = &c->args.data[i];
         operands[i] = a->value;
-        if (a->value.kind == KN_V_DTYPE || a->value.kind == KN_V_STRING ||
+        if (a->value.kind == KN_OBJECT_DTYPE || a->value.kind == KN_OBJECT_STRING ||
             (a->key && strcmp(a->key, "dtype") == 0))
             return;
     }
     kn_note_wider(c->p, what, c->pos, operands, c->args.len, made);
 }
 
-bool kn_call(kn_parser *p, const kn_value *callee, kn_value *out)
+bool kn_parse_call(kn_parser *p, const kn_object *callee, kn_object *out)
 {
-    static const kn_function conversion = {.name = "cast", .kind = KN_CALL_CAST, .op = KN_OP_CAST};
+    static const kn_callee conversion = {.name = "cast", .kind = KN_CALL_CAST, .op = KN_OP_CAST};
     kn_call_site *c = KN_NEW(p->arena, kn_call_site);
     *c = (kn_call_site){
         .p = p, .fn = &callee->fn, .pos = callee->pos, .loc = kn_loc_of(callee->pos)};
-    if (callee->kind != KN_V_FUNCTION && callee->kind != KN_V_DTYPE) {
+    if (callee->kind != KN_OBJECT_FUNCTION && callee->kind != KN_OBJECT_DTYPE) {
         if (callee->name)
             return kn_perror(p, callee->pos, KN_TYPE, "'%s' is %s here and cannot be called",
-                             callee->name, kn_value_text(p, callee));
-        return kn_perror(p, callee->pos, KN_TYPE, "%s cannot be called", kn_value_text(p, callee));
+                             callee->name, kn_object_text(p, callee));
+        return kn_perror(p, callee->pos, KN_TYPE, "%s cannot be called", kn_object_text(p, callee));
     }
-    if (callee->kind == KN_V_DTYPE && python_type(callee->name))
+    if (callee->kind == KN_OBJECT_DTYPE && python_type(callee->name))
         return kn_perror(p, c->pos, KN_SYNTAX, "%s() does not work on arrays; write cast(x, %s)",
                          callee->name, kn_dtypes[callee->dtype].text);
     c->through_numpy = callee->through_numpy;
-    c->method = callee->kind == KN_V_FUNCTION && callee->node;
+    c->method = callee->kind == KN_OBJECT_FUNCTION && callee->node;
     if (c->method) {
-        kn_value self = kn_node_value(callee->node, callee->pos);
-        self.store = callee->store;
+        kn_object self = kn_node_value(callee->node, callee->pos);
+        self.storage = callee->storage;
         self.readonly = callee->readonly;
         self.uncertain = callee->uncertain;
-        kn_push(p->arena, &c->args, ((kn_arg){.pos = callee->pos, .value = self}));
+        kn_push(p->arena, &c->args, ((kn_call_argument){.pos = callee->pos, .value = self}));
         c->by_position = 1;
     }
     if (!parse_args(c))
         return false;
-    *out = (kn_value){.pos = callee->pos};
-    if (callee->kind == KN_V_FUNCTION) {
+    *out = (kn_object){.pos = callee->pos};
+    if (callee->kind == KN_OBJECT_FUNCTION) {
         if (!calls[callee->fn.kind](c, out))
             return false;
         note_wider(c, out);
@@ -278,5 +278,5 @@ bool kn_call(kn_parser *p, const kn_value *callee, kn_value *out)
     bool fits = !x->weak ||
                 kn_build_need_number(p->g, kn_dtypes[callee->dtype].text, x, callee->dtype, c->loc);
     return kn_call_done(c, fits ? kn_build_cast(p->g, x, callee->dtype, c->loc) : NULL,
-                        KN_STORE_NEW, out);
+                        KN_STORAGE_NEW, out);
 }

@@ -39,26 +39,27 @@ static const struct binary *find_binary(int tok)
     return NULL;
 }
 
-static bool concatenate(kn_parser *p, kn_pos pos, const kn_value *l, const kn_value *r,
-                        kn_value *out)
+static bool concatenate(kn_parser *p, kn_pos pos, const kn_object *l, const kn_object *r,
+                        kn_object *out)
 {
     int n = l->nitems + r->nitems;
     if (n > KN_MAX_TUPLE)
         return kn_perror(p, pos, KN_SYNTAX, "a tuple has %d items at most", KN_MAX_TUPLE);
-    kn_value *items = KN_NEW_ARRAY(p->arena, kn_value, n);
+    kn_object *items = KN_NEW_ARRAY(p->arena, kn_object, n);
     for (int i = 0; i < n; i++)
         items[i] = i < l->nitems ? l->items[i] : r->items[i - l->nitems];
-    *out = (kn_value){.kind = KN_V_TUPLE, .pos = l->pos, .items = items, .nitems = n};
+    *out = (kn_object){.kind = KN_OBJECT_TUPLE, .pos = l->pos, .items = items, .nitems = n};
     out->list = l->list;
     return true;
 }
 
-bool kn_binary(kn_parser *p, int tok, kn_pos pos, const kn_value *l, const kn_value *r,
-               kn_value *out)
+bool kn_parse_binary(kn_parser *p, int tok, kn_pos pos, const kn_object *l, const kn_object *r,
+                     kn_object *out)
 {
     const struct binary *b = find_binary(tok);
     kn_node *in[2];
-    if (l->kind == KN_V_TUPLE && r->kind == KN_V_TUPLE && tok == '+' && l->list == r->list)
+    if (l->kind == KN_OBJECT_TUPLE && r->kind == KN_OBJECT_TUPLE && tok == '+' &&
+        l->list == r->list)
         return concatenate(p, pos, l, r, out);
     if (!kn_as_node(p, l, &in[0]) || !kn_as_node(p, r, &in[1]))
         return false;
@@ -71,7 +72,7 @@ bool kn_binary(kn_parser *p, int tok, kn_pos pos, const kn_value *l, const kn_va
         *out = kn_node_value(product, l->pos);
         return product || kn_pwrap(p, pos);
     }
-    const kn_value operands[] = {*l, *r};
+    const kn_object operands[] = {*l, *r};
     const char sign[] = {(char)tok, (char)(tok >> 8), '\0'};
     kn_pos start = l->pos;
     kn_node *made = kn_build_elem(p->g, b->op, in, 2, kn_loc_of(pos));
@@ -82,7 +83,7 @@ bool kn_binary(kn_parser *p, int tok, kn_pos pos, const kn_value *l, const kn_va
     return true;
 }
 
-static bool unary_op(kn_parser *p, int tok, kn_pos pos, const kn_value *v, kn_value *out)
+static bool unary_op(kn_parser *p, int tok, kn_pos pos, const kn_object *v, kn_object *out)
 {
     kn_node *x, *made;
     if (!kn_as_node(p, v, &x))
@@ -115,14 +116,14 @@ static bool unary_op(kn_parser *p, int tok, kn_pos pos, const kn_value *v, kn_va
 /* Functions between kn_expr() and itself hold values in the arena: 200 of them nest in 64 kB of stack. */
 
 /* Items up to `close`, which is used; a comma makes it a tuple. */
-static bool items_until(kn_parser *p, int close, kn_value *out)
+static bool items_until(kn_parser *p, int close, kn_object *out)
 {
-    KN_VEC(kn_value) items = {0};
+    KN_VEC(kn_object) items = {0};
     kn_pos open = p->tok.pos;
     bool comma = false;
     kn_advance(p);
     while (!kn_at(p, close)) {
-        kn_value *v = KN_NEW(p->arena, kn_value);
+        kn_object *v = KN_NEW(p->arena, kn_object);
         if (!kn_expr(p, v))
             return false;
         if (items.len == KN_MAX_TUPLE)
@@ -140,16 +141,17 @@ static bool items_until(kn_parser *p, int close, kn_value *out)
         *out = items.data[0];
         return true;
     }
-    *out = (kn_value){.kind = KN_V_TUPLE, .pos = open, .items = items.data, .nitems = items.len};
+    *out =
+        (kn_object){.kind = KN_OBJECT_TUPLE, .pos = open, .items = items.data, .nitems = items.len};
     out->list = close == ']';
     return true;
 }
 
-static bool atom(kn_parser *p, kn_value *out)
+static bool atom(kn_parser *p, kn_object *out)
 {
     kn_tok t = p->tok;
     kn_loc loc = kn_loc_of(t.pos);
-    *out = (kn_value){.pos = t.pos};
+    *out = (kn_object){.pos = t.pos};
     switch (t.kind) {
     case '(': return items_until(p, ')', out);
     case '[': return items_until(p, ']', out);
@@ -159,16 +161,16 @@ static bool atom(kn_parser *p, kn_value *out)
     case KN_TOK_IMAGINARY:
         *out = kn_node_value(kn_build_complex_number(p->g, 0, t.u.f, loc), t.pos);
         break;
-    case KN_TOK3('.', '.', '.'): out->kind = KN_V_ELLIPSIS; break;
+    case KN_TOK3('.', '.', '.'): out->kind = KN_OBJECT_ELLIPSIS; break;
     case KN_TOK_STRING:
-        out->kind = KN_V_STRING;
+        out->kind = KN_OBJECT_STRING;
         out->text = kn_strndup(p->arena, t.pos.at + 1, t.len - 2);
         break;
     case KN_TOK_KEYWORD:
         if (kn_at_keyword(p, "True") || kn_at_keyword(p, "False"))
             *out = kn_node_value(kn_build_bool(p->g, *t.pos.at == 'T', loc), t.pos);
         else if (kn_at_keyword(p, "None"))
-            out->kind = KN_V_NONE;
+            out->kind = KN_OBJECT_NONE;
         else if (kn_at_keyword(p, "not"))
             return kn_perror(p, t.pos, KN_SYNTAX,
                              "'not' does not work on arrays; write logical_not(x) or ~x");
@@ -181,15 +183,15 @@ static bool atom(kn_parser *p, kn_value *out)
     return true;
 }
 
-static bool postfix(kn_parser *p, kn_value *v)
+static bool postfix(kn_parser *p, kn_object *v)
 {
     if (!atom(p, v))
         return false;
     for (;;) {
         if (kn_at(p, '(')) {
-            kn_value *callee = KN_NEW(p->arena, kn_value);
+            kn_object *callee = KN_NEW(p->arena, kn_object);
             *callee = *v;
-            if (!kn_call(p, callee, v))
+            if (!kn_parse_call(p, callee, v))
                 return false;
         } else if (kn_at(p, '[')) {
             const kn_subscripts *s = kn_subscripts_of(p);
@@ -205,7 +207,7 @@ static bool postfix(kn_parser *p, kn_value *v)
 }
 
 /* Every way to nest expressions comes through here, so the depth is counted here. */
-static bool unary(kn_parser *p, kn_value *out)
+static bool unary(kn_parser *p, kn_object *out)
 {
     kn_pos pos = p->tok.pos;
     int kind = p->tok.kind;
@@ -213,7 +215,7 @@ static bool unary(kn_parser *p, kn_value *out)
         return kn_perror(p, pos, KN_SYNTAX, "expressions are nested more than %d deep",
                          KN_PARSE_MAX_DEPTH);
     if (kind == '-' || kind == '+' || kind == '~') {
-        kn_value *v = KN_NEW(p->arena, kn_value);
+        kn_object *v = KN_NEW(p->arena, kn_object);
         kn_advance(p);
         if (!unary(p, v) || !unary_op(p, kind, pos, v, out))
             return false;
@@ -223,11 +225,11 @@ static bool unary(kn_parser *p, kn_value *out)
         pos = p->tok.pos;
         if (kn_at(p, KN_TOK2('*',
                              '*'))) { /* binds tighter than a sign on its left, not on its right */
-            kn_value *side = KN_NEW_ARRAY(p->arena, kn_value, 2);
+            kn_object *side = KN_NEW_ARRAY(p->arena, kn_object, 2);
             side[0] = *out;
             kn_advance(p);
             if (!unary(p, &side[1]) ||
-                !kn_binary(p, KN_TOK2('*', '*'), pos, &side[0], &side[1], out))
+                !kn_parse_binary(p, KN_TOK2('*', '*'), pos, &side[0], &side[1], out))
                 return false;
         }
     }
@@ -239,12 +241,12 @@ static bool unary(kn_parser *p, kn_value *out)
 typedef struct pending {
     const struct binary *op;
     kn_pos pos;
-    kn_value left;
+    kn_object left;
 } pending;
 
 /* By precedence, with what waits for its right side in a list. Only comparisons bind less than all others, so one that
  * waits is the first. */
-static bool binary(kn_parser *p, kn_value *out)
+static bool binary(kn_parser *p, kn_object *out)
 {
     KN_VEC(pending) waiting = {0};
     for (;;) {
@@ -259,9 +261,9 @@ static bool binary(kn_parser *p, kn_value *out)
                 return kn_perror(p, p->tok.pos, KN_SYNTAX,
                                  "chained comparisons do not work on arrays; write "
                                  "logical_and(a < b, b < c)");
-            kn_value *right = KN_NEW(p->arena, kn_value);
+            kn_object *right = KN_NEW(p->arena, kn_object);
             *right = *out;
-            if (!kn_binary(p, last->op->tok, last->pos, &last->left, right, out))
+            if (!kn_parse_binary(p, last->op->tok, last->pos, &last->left, right, out))
                 return false;
         }
         if (!b)
@@ -271,7 +273,7 @@ static bool binary(kn_parser *p, kn_value *out)
     }
 }
 
-bool kn_expr(kn_parser *p, kn_value *out)
+bool kn_expr(kn_parser *p, kn_object *out)
 {
     if (!binary(p, out))
         return false;
@@ -292,27 +294,27 @@ bool kn_expr(kn_parser *p, kn_value *out)
     return true;
 }
 
-bool kn_expr_list(kn_parser *p, kn_value *out)
+bool kn_expr_list(kn_parser *p, kn_object *out)
 {
-    kn_value first;
+    kn_object first;
     if (!kn_expr(p, &first))
         return false;
     *out = first;
     if (!kn_at(p, ','))
         return true;
-    KN_VEC(kn_value) items = {0};
+    KN_VEC(kn_object) items = {0};
     kn_push(p->arena, &items, first);
     while (kn_accept(p, ',')) {
         if (kn_at(p, KN_TOK_NEWLINE) || kn_at(p, KN_TOK_END) || kn_at(p, ';') || kn_at(p, '='))
             break;
-        kn_value v;
+        kn_object v;
         if (!kn_expr(p, &v))
             return false;
         if (items.len == KN_MAX_TUPLE)
             return kn_perror(p, v.pos, KN_SYNTAX, "a tuple has %d items at most", KN_MAX_TUPLE);
         kn_push(p->arena, &items, v);
     }
-    *out =
-        (kn_value){.kind = KN_V_TUPLE, .pos = first.pos, .items = items.data, .nitems = items.len};
+    *out = (kn_object){
+        .kind = KN_OBJECT_TUPLE, .pos = first.pos, .items = items.data, .nitems = items.len};
     return true;
 }

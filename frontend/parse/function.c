@@ -31,18 +31,18 @@ static bool annotation(kn_parser *p, kn_dtype *dtype)
 static bool default_value(kn_parser *p, kn_dtype dtype, kn_scalar *out)
 {
     kn_pos pos = p->tok.pos;
-    kn_value v;
+    kn_object v;
     if (!kn_expr(p, &v))
         return false;
-    const kn_node *x = v.kind == KN_V_NODE ? v.node : NULL;
+    const kn_node *x = v.kind == KN_OBJECT_NODE ? v.node : NULL;
     if (!x || x->op != KN_OP_CONST)
         return kn_perror(p, pos, KN_SYNTAX, "a default must be a number, found %s",
-                         kn_value_text(p, &v));
+                         kn_object_text(p, &v));
     *out = x->u.value;
     int from = kn_category(out->dtype), to = kn_category(dtype);
     if (from > to || (dtype == KN_BOOL && from != to))
         return kn_perror(p, pos, KN_TYPE, "a parameter of type %s cannot have %s as its default",
-                         kn_dtypes[dtype].text, kn_value_text(p, &v));
+                         kn_dtypes[dtype].text, kn_object_text(p, &v));
     if (kn_is_int(dtype) && out->dtype != KN_BOOL && !kn_int_fits(*out, dtype))
         return kn_perror(p, pos, KN_TYPE, "%s is out of bounds for %s",
                          kn_build_int_text(p->g, *out), kn_dtypes[dtype].text);

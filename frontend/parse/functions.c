@@ -3,7 +3,7 @@
 #include "frontend/parse/parser.h"
 
 /* Functions that are no plain operation of ops.def, or that NumPy has otherwise than the rest. */
-static const kn_function functions[] = {
+static const kn_callee functions[] = {
     /* name        how                 op            bare   np.    method */
     {"cast", KN_CALL_CAST, KN_OP_CAST, true, false, false},
     {"astype", KN_CALL_CAST, KN_OP_CAST, true, true, true},
@@ -100,7 +100,7 @@ static bool is_own(int op)
     return false;
 }
 
-bool kn_function_find(const char *name, kn_function *out)
+bool kn_callee_find(const char *name, kn_callee *out)
 {
     for (int i = 0; i < FUNCTIONS; i++)
         if (strcmp(functions[i].name, name) == 0) {
@@ -111,12 +111,12 @@ bool kn_function_find(const char *name, kn_function *out)
     if (op < 0 || (!kn_op_elementwise(op) && kn_ops[op].cls != KN_REDUCE))
         return false;
     bool reduce = kn_ops[op].cls == KN_REDUCE;
-    *out = (kn_function){
-        name, reduce ? KN_CALL_REDUCE : KN_CALL_ELEM, (kn_op)op, true, !is_own(op), reduce};
+    *out = (kn_callee){name,  reduce ? KN_CALL_REDUCE : KN_CALL_ELEM, (kn_op)op, true, !is_own(op),
+                       reduce};
     return true;
 }
 
-const char *kn_function_name(int i)
+const char *kn_callee_name(int i)
 {
     if (i < FUNCTIONS)
         return functions[i].name;

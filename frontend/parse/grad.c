@@ -7,10 +7,10 @@ typedef struct values {
     int n;
 } values;
 
-static bool nodes_of(kn_call_site *c, const kn_value *v, values *to)
+static bool nodes_of(kn_call_site *c, const kn_object *v, values *to)
 {
-    const kn_value *items = v->kind == KN_V_TUPLE ? v->items : v;
-    to->n = v->kind == KN_V_TUPLE ? v->nitems : 1;
+    const kn_object *items = v->kind == KN_OBJECT_TUPLE ? v->items : v;
+    to->n = v->kind == KN_OBJECT_TUPLE ? v->nitems : 1;
     for (int i = 0; i < to->n; i++)
         if (!kn_as_node(c->p, &items[i], &to->node[i]))
             return false;
@@ -18,8 +18,8 @@ static bool nodes_of(kn_call_site *c, const kn_value *v, values *to)
 }
 
 /* Like wrt: one value, or a tuple of them. */
-static bool differentiate(kn_call_site *c, const values *y, const values *dy, const kn_value *wrt,
-                          kn_value *out)
+static bool differentiate(kn_call_site *c, const values *y, const values *dy, const kn_object *wrt,
+                          kn_object *out)
 {
     values *x = KN_NEW(c->p->arena, values);
     kn_node *grads[KN_MAX_TUPLE];
@@ -28,19 +28,20 @@ static bool differentiate(kn_call_site *c, const values *y, const values *dy, co
     const kn_differentiation d = {y->node, dy->node, y->n, x->node, x->n};
     if (kn_grad(c->p->g, &d, grads, c->loc) != KN_OK)
         return kn_pwrap(c->p, c->pos);
-    kn_value *items = KN_NEW_ARRAY(c->p->arena, kn_value, x->n + 1);
+    kn_object *items = KN_NEW_ARRAY(c->p->arena, kn_object, x->n + 1);
     for (int i = 0; i < x->n; i++)
         items[i] = kn_node_value(grads[i], out->pos);
-    *out = wrt->kind == KN_V_TUPLE
-               ? (kn_value){.kind = KN_V_TUPLE, .pos = out->pos, .items = items, .nitems = x->n}
-               : items[0];
+    *out =
+        wrt->kind == KN_OBJECT_TUPLE
+            ? (kn_object){.kind = KN_OBJECT_TUPLE, .pos = out->pos, .items = items, .nitems = x->n}
+            : items[0];
     return true;
 }
 
-bool kn_call_vjp(kn_call_site *c, kn_value *out)
+bool kn_call_vjp(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"y", "dy", "wrt"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     values *y = KN_NEW(c->p->arena, values), *dy = KN_NEW(c->p->arena, values);
     if (!kn_call_bind(c, names, 3, 3, 3, slot) || !nodes_of(c, slot[0], y) ||
         !nodes_of(c, slot[1], dy))
@@ -52,10 +53,10 @@ bool kn_call_vjp(kn_call_site *c, kn_value *out)
     return differentiate(c, y, dy, slot[2], out);
 }
 
-bool kn_call_grad(kn_call_site *c, kn_value *out)
+bool kn_call_grad(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"s", "wrt"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     values *y = KN_NEW(c->p->arena, values), *dy = KN_NEW(c->p->arena, values);
     if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &y->node[0]))
         return false;
@@ -63,7 +64,7 @@ bool kn_call_grad(kn_call_site *c, kn_value *out)
     if (s->rank > 0 || !kn_is_float(s->dtype))
         return kn_perror(c->p, slot[0]->pos, KN_TYPE,
                          "grad is of a real number, found %s; write sum(y), or vjp(y, dy, x)",
-                         kn_value_text(c->p, slot[0]));
+                         kn_object_text(c->p, slot[0]));
     y->n = dy->n = 1;
     dy->node[0] = kn_build_float(c->p->g, 1, c->loc);
     return differentiate(c, y, dy, slot[1], out);

@@ -6,37 +6,37 @@
 /* ---- attributes ---- */
 
 /* What shows the memory of v's array shows what is written to it too. */
-static void share_memory(kn_value *out, const kn_value *v)
+static void share_memory(kn_object *out, const kn_object *v)
 {
-    out->store = v->store;
+    out->storage = v->storage;
     out->readonly = v->readonly;
     out->uncertain = v->uncertain;
 }
 
-static kn_value shape_value(kn_parser *p, const kn_node *x, kn_pos pos)
+static kn_object shape_value(kn_parser *p, const kn_node *x, kn_pos pos)
 {
-    kn_value *items = KN_NEW_ARRAY(p->arena, kn_value, x->rank);
+    kn_object *items = KN_NEW_ARRAY(p->arena, kn_object, x->rank);
     for (int i = 0; i < x->rank; i++)
-        items[i] = (kn_value){.kind = KN_V_DIM, .pos = pos, .dim = x->shape[i]};
-    return (kn_value){.kind = KN_V_TUPLE, .pos = pos, .items = items, .nitems = x->rank};
+        items[i] = (kn_object){.kind = KN_OBJECT_DIM, .pos = pos, .dim = x->shape[i]};
+    return (kn_object){.kind = KN_OBJECT_TUPLE, .pos = pos, .items = items, .nitems = x->rank};
 }
 
 /* Of an array; methods are its functions. */
-static bool array_attribute(kn_parser *p, const char *name, kn_pos pos, kn_value *v)
+static bool array_attribute(kn_parser *p, const char *name, kn_pos pos, kn_object *v)
 {
     kn_node *x = v->node;
-    kn_value out = {.pos = v->pos};
+    kn_object out = {.pos = v->pos};
     if (strcmp(name, "shape") == 0) {
         out = shape_value(p, x, v->pos);
     } else if (strcmp(name, "ndim") == 0) {
         out = kn_node_value(kn_build_int(p->g, x->rank, kn_loc_of(pos)), v->pos);
     } else if (strcmp(name, "size") == 0) {
-        out.kind = KN_V_DIM;
+        out.kind = KN_OBJECT_DIM;
         out.dim = kn_node_count(p->g, x);
         if (!out.dim)
             return kn_pwrap(p, pos);
     } else if (strcmp(name, "dtype") == 0) {
-        out.kind = KN_V_DTYPE;
+        out.kind = KN_OBJECT_DTYPE;
         out.dtype = x->dtype;
     } else if (strcmp(name, "T") == 0) {
         out = kn_node_value(kn_build_transpose(p->g, x, NULL, 0, kn_loc_of(pos)), v->pos);
@@ -44,16 +44,16 @@ static bool array_attribute(kn_parser *p, const char *name, kn_pos pos, kn_value
         if (!out.node)
             return kn_pwrap(p, pos);
     } else {
-        out = (kn_value){.kind = KN_V_FUNCTION, .pos = pos, .node = x};
+        out = (kn_object){.kind = KN_OBJECT_FUNCTION, .pos = pos, .node = x};
         share_memory(&out, v);
-        if (!kn_function_find(name, &out.fn) || !out.fn.method)
+        if (!kn_callee_find(name, &out.fn) || !out.fn.method)
             return kn_attribute_unknown(p, name, pos);
     }
     *v = out;
     return true;
 }
 
-bool kn_attribute(kn_parser *p, kn_value *v)
+bool kn_attribute(kn_parser *p, kn_object *v)
 {
     kn_advance(p); /* the dot */
     if (!kn_at(p, KN_TOK_NAME))
@@ -61,22 +61,22 @@ bool kn_attribute(kn_parser *p, kn_value *v)
     const char *name = kn_tok_text(p, &p->tok);
     kn_pos pos = p->tok.pos;
     kn_advance(p);
-    if (v->kind == KN_V_NUMPY && v->text) { /* np.linalg has one */
+    if (v->kind == KN_OBJECT_NUMPY && v->text) { /* np.linalg has one */
         if (strcmp(name, "norm") != 0)
             return kn_perror(p, pos, KN_SYNTAX, "np.linalg has only norm here, not '%s'", name);
-        *v = (kn_value){.kind = KN_V_FUNCTION, .pos = pos};
-        return kn_function_find(name, &v->fn);
+        *v = (kn_object){.kind = KN_OBJECT_FUNCTION, .pos = pos};
+        return kn_callee_find(name, &v->fn);
     }
-    if (v->kind == KN_V_NUMPY)
+    if (v->kind == KN_OBJECT_NUMPY)
         return kn_numpy_value(p, name, pos, v);
     bool part = strcmp(name, "real") == 0 || strcmp(name, "imag") == 0;
-    if (part && v->kind == KN_V_NODE) {
-        kn_value of = *v;
+    if (part && v->kind == KN_OBJECT_NODE) {
+        kn_object of = *v;
         return kn_part_value(p, *name == 'r' ? KN_OP_REAL : KN_OP_IMAG, &of, v) || kn_pwrap(p, pos);
     }
-    if (v->kind != KN_V_NODE || v->node->weak)
+    if (v->kind != KN_OBJECT_NODE || v->node->weak)
         return kn_not_missing(p, name, pos) &&
-               kn_perror(p, pos, KN_TYPE, "%s has no attribute '%s'", kn_value_text(p, v), name);
+               kn_perror(p, pos, KN_TYPE, "%s has no attribute '%s'", kn_object_text(p, v), name);
     return array_attribute(p, name, pos, v);
 }
 
@@ -85,11 +85,11 @@ bool kn_attribute(kn_parser *p, kn_value *v)
 typedef struct subscript {
     bool slice;
     bool has_lo, has_hi, has_step;
-    kn_value lo, hi, step; /* an index is lo */
+    kn_object lo, hi, step; /* an index is lo */
     kn_pos pos;
 } subscript;
 
-static bool slice_bound(kn_parser *p, bool *has, kn_value *v)
+static bool slice_bound(kn_parser *p, bool *has, kn_object *v)
 {
     *has = !kn_at(p, ':') && !kn_at(p, ',') && !kn_at(p, ']');
     return !*has || kn_expr(p, v);
@@ -110,7 +110,7 @@ static bool parse_subscript(kn_parser *p, subscript *s)
     return true;
 }
 
-static bool index_tuple(kn_parser *p, kn_value *v, const subscript *s, int n)
+static bool index_tuple(kn_parser *p, kn_object *v, const subscript *s, int n)
 {
     int64_t lo = 0, hi = v->nitems;
     if (n != 1 || s->has_step || (s->has_lo && !kn_as_int(p, &s->lo, &lo)) ||
@@ -137,14 +137,14 @@ static bool index_tuple(kn_parser *p, kn_value *v, const subscript *s, int n)
 }
 
 /* A bound or an index: a Python integer made of numbers and sizes, or None. `expected` says what may stand there. */
-static bool bound(kn_parser *p, bool given, const kn_value *v, const char *expected, kn_dim *out)
+static bool bound(kn_parser *p, bool given, const kn_object *v, const char *expected, kn_dim *out)
 {
     *out = NULL;
-    if (!given || v->kind == KN_V_NONE)
+    if (!given || v->kind == KN_OBJECT_NONE)
         return true;
     *out = kn_as_dim(p, v);
     return *out ||
-           kn_perror(p, v->pos, KN_TYPE, "expected %s, found %s", expected, kn_value_text(p, v));
+           kn_perror(p, v->pos, KN_TYPE, "expected %s, found %s", expected, kn_object_text(p, v));
 }
 
 static bool index_item(kn_parser *p, const subscript *s, kn_index_item *item)
@@ -155,24 +155,24 @@ static bool index_item(kn_parser *p, const subscript *s, kn_index_item *item)
     *item = (kn_index_item){.step = 1};
     if (s->slice) {
         item->kind = KN_INDEX_SLICE;
-        if (s->has_step && s->step.kind != KN_V_NONE && !kn_as_int(p, &s->step, &step))
+        if (s->has_step && s->step.kind != KN_OBJECT_NONE && !kn_as_int(p, &s->step, &step))
             return kn_perror(p, s->step.pos, KN_TYPE,
                              "the step of a slice must be an integer that is known here, found %s",
-                             kn_value_text(p, &s->step));
+                             kn_object_text(p, &s->step));
         item->step = step;
         return bound(p, s->has_lo, &s->lo, in_slice, &item->lo) &&
                bound(p, s->has_hi, &s->hi, in_slice, &item->hi);
     }
-    item->kind = s->lo.kind == KN_V_NONE       ? KN_INDEX_NEWAXIS
-                 : s->lo.kind == KN_V_ELLIPSIS ? KN_INDEX_ELLIPSIS
-                                               : KN_INDEX_AT;
+    item->kind = s->lo.kind == KN_OBJECT_NONE       ? KN_INDEX_NEWAXIS
+                 : s->lo.kind == KN_OBJECT_ELLIPSIS ? KN_INDEX_ELLIPSIS
+                                                    : KN_INDEX_AT;
     return item->kind != KN_INDEX_AT || bound(p, true, &s->lo, alone, &item->lo);
 }
 
 /* An integer that is computed, or an argument, alone or an array of them; or a mask. */
 static bool is_computed(const subscript *s)
 {
-    return !s->slice && s->lo.kind == KN_V_NODE && !s->lo.node->weak &&
+    return !s->slice && s->lo.kind == KN_OBJECT_NODE && !s->lo.node->weak &&
            !kn_is_inexact(s->lo.node->dtype);
 }
 
@@ -180,8 +180,8 @@ static bool is_computed(const subscript *s)
 typedef struct index_list {
     kn_index_item *item;
     int count;
-    int array;          /* which; -1: none */
-    const kn_value *by; /* it */
+    int array;           /* which; -1: none */
+    const kn_object *by; /* it */
 } index_list;
 
 /* The axes of x[...] in front of what the array gives. */
@@ -220,13 +220,14 @@ static kn_node *axes_first(kn_graph *g, kn_node *x, int axis, int n, kn_loc loc)
 }
 
 /* Is v an array of rank 0? Others of that rank are numbers. */
-static bool is_array(const kn_parser *p, const kn_value *v)
+static bool is_array(const kn_parser *p, const kn_object *v)
 {
-    return v->node->rank || (v->store > 0 && !v->scalar && p->stores.data[v->store - 1].param);
+    return v->node->rank ||
+           (v->storage > 0 && !v->scalar && p->storages.data[v->storage - 1].param);
 }
 
 /* By an array of indices: a copy. A number that is computed gives a view in NumPy, which here nobody can write through. */
-static bool index_by(kn_parser *p, kn_pos bracket, kn_value *v, const index_list *at)
+static bool index_by(kn_parser *p, kn_pos bracket, kn_object *v, const index_list *at)
 {
     kn_loc loc = kn_loc_of(bracket);
     kn_node *x = kn_build_index(p->g, v->node, at->item, at->count, loc), *indices = at->by->node;
@@ -234,15 +235,15 @@ static bool index_by(kn_parser *p, kn_pos bracket, kn_value *v, const index_list
     kn_node *made = kn_build_take(p->g, x, indices, &axis, KN_TAKE_RAISE, loc);
     if (made && is_apart(at))
         made = axes_first(p->g, made, axis, indices->rank, loc);
-    kn_value out = kn_node_value(made, v->pos);
+    kn_object out = kn_node_value(made, v->pos);
     out.scalar = made && made->rank == 0;
-    out.store = is_array(p, at->by) ? KN_STORE_NEW : kn_view_store(p, v->store);
-    out.readonly = out.uncertain = out.store != KN_STORE_NEW;
+    out.storage = is_array(p, at->by) ? KN_STORAGE_NEW : kn_view_storage(p, v->storage);
+    out.readonly = out.uncertain = out.storage != KN_STORAGE_NEW;
     *v = out;
     return made || kn_pwrap(p, bracket);
 }
 
-static bool index_array(kn_parser *p, kn_pos bracket, kn_value *v, const subscript *s, int n)
+static bool index_array(kn_parser *p, kn_pos bracket, kn_object *v, const subscript *s, int n)
 {
     kn_index_item *items = KN_NEW_ARRAY(p->arena, kn_index_item, n);
     index_list at = {.item = items, .count = n, .array = -1};
@@ -263,9 +264,9 @@ static bool index_array(kn_parser *p, kn_pos bracket, kn_value *v, const subscri
     }
     if (at.array >= 0)
         return index_by(p, bracket, v, &at);
-    kn_value out =
+    kn_object out =
         kn_node_value(kn_build_index(p->g, v->node, items, n, kn_loc_of(bracket)), v->pos);
-    out.store = kn_view_store(p, v->store);
+    out.storage = kn_view_storage(p, v->storage);
     out.readonly = v->readonly;
     out.uncertain = v->uncertain;
     out.scalar = out.node && out.node->rank == 0;
@@ -296,11 +297,11 @@ const kn_subscripts *kn_subscripts_of(kn_parser *p)
     return kn_expect(p, ']', "',' or ']' in an index") ? s : NULL;
 }
 
-bool kn_index(kn_parser *p, kn_value *v, const kn_subscripts *s)
+bool kn_index(kn_parser *p, kn_object *v, const kn_subscripts *s)
 {
-    if (v->kind == KN_V_TUPLE)
+    if (v->kind == KN_OBJECT_TUPLE)
         return index_tuple(p, v, s->list.data, s->list.len);
-    if (v->kind != KN_V_NODE || v->node->weak)
-        return kn_perror(p, s->bracket, KN_TYPE, "%s cannot be indexed", kn_value_text(p, v));
+    if (v->kind != KN_OBJECT_NODE || v->node->weak)
+        return kn_perror(p, s->bracket, KN_TYPE, "%s cannot be indexed", kn_object_text(p, v));
     return index_array(p, s->bracket, v, s->list.data, s->list.len);
 }

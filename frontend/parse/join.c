@@ -4,18 +4,18 @@
 #include "frontend/parse/calls.h"
 
 /* The axis of argument `v`: `otherwise` where it was not given, NULL where it is None. */
-static bool axis_of(kn_call_site *c, const kn_value *v, int otherwise, int *axis, const int **out)
+static bool axis_of(kn_call_site *c, const kn_object *v, int otherwise, int *axis, const int **out)
 {
     *axis = otherwise;
-    *out = v && v->kind == KN_V_NONE ? NULL : axis;
-    return !v || v->kind == KN_V_NONE || kn_call_int(c, v, "axis", axis);
+    *out = v && v->kind == KN_OBJECT_NONE ? NULL : axis;
+    return !v || v->kind == KN_OBJECT_NONE || kn_call_int(c, v, "axis", axis);
 }
 
 /* concatenate and stack. */
-bool kn_call_join(kn_call_site *c, kn_value *out)
+bool kn_call_join(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"arrays", "axis", "dtype"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_parser *p = c->p;
     kn_node *x[KN_MAX_TUPLE];
     kn_dtype dtype = KN_NO_DTYPE;
@@ -23,11 +23,11 @@ bool kn_call_join(kn_call_site *c, kn_value *out)
     const int *along;
     int axis;
     if (!kn_call_bind(c, names, 3, 2, 1, slot) || !axis_of(c, slot[1], 0, &axis, &along) ||
-        (slot[2] && slot[2]->kind != KN_V_NONE && !kn_as_dtype(p, slot[2], &dtype)))
+        (slot[2] && slot[2]->kind != KN_OBJECT_NONE && !kn_as_dtype(p, slot[2], &dtype)))
         return false;
-    if (slot[0]->kind != KN_V_TUPLE)
+    if (slot[0]->kind != KN_OBJECT_TUPLE)
         return kn_perror(p, slot[0]->pos, KN_TYPE, "%s: expected a tuple of arrays, found %s",
-                         c->fn->name, kn_value_text(p, slot[0]));
+                         c->fn->name, kn_object_text(p, slot[0]));
     int n = slot[0]->nitems;
     for (int i = 0; i < n; i++) {
         if (!kn_as_node(p, &slot[0]->items[i], &x[i]))
@@ -40,34 +40,34 @@ bool kn_call_join(kn_call_site *c, kn_value *out)
     kn_node *made = stacks ? kn_build_stack(p->g, x, n, axis, c->loc)
                            : kn_build_concatenate(p->g, x, n, axis, c->loc);
     return kn_call_done(c, made && dtype ? kn_build_cast(p->g, made, dtype, c->loc) : made,
-                        KN_STORE_NEW, out);
+                        KN_STORAGE_NEW, out);
 }
 
-static bool size_of(kn_call_site *c, const kn_value *v, const char *what, kn_dim *out)
+static bool size_of(kn_call_site *c, const kn_object *v, const char *what, kn_dim *out)
 {
     *out = kn_as_dim(c->p, v);
     return *out || kn_perror(c->p, v->pos, KN_TYPE,
                              "%s: %s must be an integer made of numbers and sizes, found %s",
-                             c->fn->name, what, kn_value_text(c->p, v));
+                             c->fn->name, what, kn_object_text(c->p, v));
 }
 
-static bool is_nested(const kn_value *v)
+static bool is_nested(const kn_object *v)
 {
-    return v->kind == KN_V_TUPLE && v->nitems && v->items[0].kind == KN_V_TUPLE;
+    return v->kind == KN_OBJECT_TUPLE && v->nitems && v->items[0].kind == KN_OBJECT_TUPLE;
 }
 
 /* The parts of v, where it says something of the front and the back of each axis of an array: v, (v,), (front, back),
  * ((front, back),), or one of these for each axis. `what` they are. */
-static bool pairs_of(kn_call_site *c, const kn_value *v, const char *what, int rank,
-                     const kn_value **front, const kn_value **back)
+static bool pairs_of(kn_call_site *c, const kn_object *v, const char *what, int rank,
+                     const kn_object **front, const kn_object **back)
 {
     bool nested = is_nested(v);
     if (nested && v->nitems != 1 && v->nitems != rank)
         return kn_perror(c->p, v->pos, KN_SHAPE, "pad: %d pairs of %s for %d axes", v->nitems, what,
                          rank);
     for (int j = 0; j < rank; j++) {
-        const kn_value *w = nested ? &v->items[v->nitems == 1 ? 0 : j] : v;
-        bool pair = w->kind == KN_V_TUPLE;
+        const kn_object *w = nested ? &v->items[v->nitems == 1 ? 0 : j] : v;
+        bool pair = w->kind == KN_OBJECT_TUPLE;
         if (pair && w->nitems != 1 && w->nitems != 2)
             return kn_perror(c->p, w->pos, KN_SHAPE, "pad: %s are (before, after)", what);
         front[j] = pair ? &w->items[0] : w;
@@ -76,19 +76,19 @@ static bool pairs_of(kn_call_site *c, const kn_value *v, const char *what, int r
     return true;
 }
 
-static bool constant_of(kn_call_site *c, const kn_value *v, kn_node **out)
+static bool constant_of(kn_call_site *c, const kn_object *v, kn_node **out)
 {
     return kn_as_node(c->p, v, out) &&
            ((*out)->rank == 0 || kn_perror(c->p, v->pos, KN_TYPE,
                                            "pad: each of constant_values must be one number, "
                                            "found %s",
-                                           kn_value_text(c->p, v)));
+                                           kn_object_text(c->p, v)));
 }
 
-static bool widths_of(kn_call_site *c, const kn_value *v, int rank, kn_padding *before,
+static bool widths_of(kn_call_site *c, const kn_object *v, int rank, kn_padding *before,
                       kn_padding *after)
 {
-    const kn_value *front[KN_MAX_RANK], *back[KN_MAX_RANK];
+    const kn_object *front[KN_MAX_RANK], *back[KN_MAX_RANK];
     if (!pairs_of(c, v, "widths", rank, front, back))
         return false;
     for (int j = 0; j < rank; j++)
@@ -100,15 +100,15 @@ static bool widths_of(kn_call_site *c, const kn_value *v, int rank, kn_padding *
 
 /* constant_values around an array of type t. NumPy casts one value or one pair as an array, but makes Python numbers of
  * a pair for each of several axes, which have to fit. */
-static bool constants_of(kn_call_site *c, const kn_value *v, kn_dtype t, int rank,
+static bool constants_of(kn_call_site *c, const kn_object *v, kn_dtype t, int rank,
                          kn_padding *before, kn_padding *after)
 {
-    const kn_value *front[KN_MAX_RANK], *back[KN_MAX_RANK];
+    const kn_object *front[KN_MAX_RANK], *back[KN_MAX_RANK];
     bool python = is_nested(v) && v->nitems > 1;
     if (!pairs_of(c, v, "constant_values", rank, front, back))
         return false;
     for (int i = 0; i < 2 * rank; i++) {
-        const kn_value *from = i % 2 ? back[i / 2] : front[i / 2];
+        const kn_object *from = i % 2 ? back[i / 2] : front[i / 2];
         kn_node **to = i % 2 ? &after->value[i / 2] : &before->value[i / 2];
         if (!constant_of(c, from, to))
             return false;
@@ -118,11 +118,11 @@ static bool constants_of(kn_call_site *c, const kn_value *v, kn_dtype t, int ran
     return true;
 }
 
-bool kn_call_pad(kn_call_site *c, kn_value *out)
+bool kn_call_pad(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"array", "pad_width", "mode", "constant_values"};
     static const char *const modes[] = {"constant", "edge", "wrap", "reflect", "symmetric"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_parser *p = c->p;
     kn_padding before, after;
     kn_node *x, *zero = kn_build_int(p->g, 0, c->loc);
@@ -136,7 +136,7 @@ bool kn_call_pad(kn_call_site *c, kn_value *out)
         return false;
     if (slot[2]) {
         for (mode = 0; mode <= KN_PAD_SYMMETRIC; mode++)
-            if (slot[2]->kind == KN_V_STRING && strcmp(slot[2]->text, modes[mode]) == 0)
+            if (slot[2]->kind == KN_OBJECT_STRING && strcmp(slot[2]->text, modes[mode]) == 0)
                 break;
         if (mode > KN_PAD_SYMMETRIC)
             return kn_perror(p, slot[2]->pos, KN_TYPE,
@@ -146,14 +146,14 @@ bool kn_call_pad(kn_call_site *c, kn_value *out)
         return kn_perror(p, slot[3]->pos, KN_TYPE, "pad: constant_values are of mode='constant'");
     return kn_call_done(
         c, kn_build_pad(p->g, kn_call_typed(c, x), &before, &after, (kn_pad_mode)mode, c->loc),
-        KN_STORE_NEW, out);
+        KN_STORAGE_NEW, out);
 }
 
-bool kn_call_take(kn_call_site *c, kn_value *out)
+bool kn_call_take(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "indices", "axis", "mode"};
     static const char *const modes[] = {"raise", "wrap", "clip"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_parser *p = c->p;
     kn_node *x, *indices;
     const int *along;
@@ -163,7 +163,7 @@ bool kn_call_take(kn_call_site *c, kn_value *out)
         return false;
     if (slot[3]) {
         for (mode = 0; mode <= KN_TAKE_CLIP; mode++)
-            if (slot[3]->kind == KN_V_STRING && strcmp(slot[3]->text, modes[mode]) == 0)
+            if (slot[3]->kind == KN_OBJECT_STRING && strcmp(slot[3]->text, modes[mode]) == 0)
                 break;
         if (mode > KN_TAKE_CLIP)
             return kn_perror(p, slot[3]->pos, KN_TYPE, "take: mode is 'raise', 'wrap' or 'clip'");
@@ -171,13 +171,13 @@ bool kn_call_take(kn_call_site *c, kn_value *out)
     return kn_call_done(c,
                         kn_build_take(p->g, kn_call_typed(c, x), indices, slot[2] ? along : NULL,
                                       (kn_take_mode)mode, c->loc),
-                        KN_STORE_NEW, out);
+                        KN_STORAGE_NEW, out);
 }
 
-bool kn_call_take_along(kn_call_site *c, kn_value *out)
+bool kn_call_take_along(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"arr", "indices", "axis"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_node *x, *indices;
     const int *along;
     int axis;
@@ -186,13 +186,13 @@ bool kn_call_take_along(kn_call_site *c, kn_value *out)
         return false;
     return kn_call_done(c,
                         kn_build_take_along(c->p->g, kn_call_typed(c, x), indices, along, c->loc),
-                        KN_STORE_NEW, out);
+                        KN_STORAGE_NEW, out);
 }
 
-bool kn_call_at_add(kn_call_site *c, kn_value *out)
+bool kn_call_at_add(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"x", "i", "v", "axis"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_node *x, *indices, *v;
     const int *along;
     int axis;
@@ -202,13 +202,13 @@ bool kn_call_at_add(kn_call_site *c, kn_value *out)
         return false;
     return kn_call_done(
         c, kn_build_at_add(c->p->g, kn_call_typed(c, x), indices, v, along ? axis : 0, c->loc),
-        KN_STORE_NEW, out);
+        KN_STORAGE_NEW, out);
 }
 
-bool kn_call_repeat(kn_call_site *c, kn_value *out)
+bool kn_call_repeat(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "repeats", "axis"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     const int *along;
     kn_node *x;
     kn_dim n;
@@ -218,13 +218,13 @@ bool kn_call_repeat(kn_call_site *c, kn_value *out)
         return false;
     return kn_call_done(
         c, kn_build_repeat(c->p->g, kn_call_typed(c, x), n, slot[2] ? along : NULL, c->loc),
-        KN_STORE_NEW, out);
+        KN_STORAGE_NEW, out);
 }
 
-bool kn_call_tile(kn_call_site *c, kn_value *out)
+bool kn_call_tile(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"A", "reps"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_dim reps[KN_MAX_RANK];
     kn_node *x;
     int rank;
@@ -232,24 +232,24 @@ bool kn_call_tile(kn_call_site *c, kn_value *out)
         !kn_call_shape(c, slot[1], false, reps, &rank))
         return false;
     return kn_call_done(c, kn_build_tile(c->p->g, kn_call_typed(c, x), reps, rank, c->loc),
-                        KN_STORE_NEW, out);
+                        KN_STORAGE_NEW, out);
 }
 
-bool kn_call_roll(kn_call_site *c, kn_value *out)
+bool kn_call_roll(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "shift", "axis"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     int axes[KN_MAX_RANK], by[KN_MAX_RANK], naxes = -1, n;
     int64_t shift[KN_MAX_RANK];
     kn_node *x;
     if (!kn_call_bind(c, names, 3, 3, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
         !kn_call_axes(c, slot[1], "shift", true, by, &n) ||
-        (slot[2] && slot[2]->kind != KN_V_NONE &&
+        (slot[2] && slot[2]->kind != KN_OBJECT_NONE &&
          !kn_call_axes(c, slot[2], "axis", true, axes, &naxes)))
         return false;
     for (int i = 0; i < n; i++)
         shift[i] = by[i];
     return kn_call_done(c,
                         kn_build_roll(c->p->g, kn_call_typed(c, x), shift, n, axes, naxes, c->loc),
-                        KN_STORE_NEW, out);
+                        KN_STORAGE_NEW, out);
 }

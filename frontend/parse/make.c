@@ -4,15 +4,15 @@
 
 #include "frontend/parse/calls.h"
 
-static bool optional_dtype(kn_call_site *c, const kn_value *v, kn_dtype *dtype)
+static bool optional_dtype(kn_call_site *c, const kn_object *v, kn_dtype *dtype)
 {
-    return !v || v->kind == KN_V_NONE || kn_as_dtype(c->p, v, dtype);
+    return !v || v->kind == KN_OBJECT_NONE || kn_as_dtype(c->p, v, dtype);
 }
 
 /* A number that is known here. */
-static bool number(const kn_value *v, double *out)
+static bool number(const kn_object *v, double *out)
 {
-    const kn_node *x = v->kind == KN_V_NODE && v->node->op == KN_OP_CONST ? v->node : NULL;
+    const kn_node *x = v->kind == KN_OBJECT_NODE && v->node->op == KN_OP_CONST ? v->node : NULL;
     if (x && kn_is_complex(x->dtype))
         return false;
     if (x)
@@ -21,8 +21,8 @@ static bool number(const kn_value *v, double *out)
 }
 
 /* arange with a bound or a step that is no integer: start + i * step in f64. */
-static bool float_arange(kn_call_site *c, const kn_value *const *bounds, kn_dtype dtype,
-                         kn_value *out)
+static bool float_arange(kn_call_site *c, const kn_object *const *bounds, kn_dtype dtype,
+                         kn_object *out)
 {
     kn_graph *g = c->p->g;
     double lo = 0, hi = 0, step = 1;
@@ -41,13 +41,13 @@ static bool float_arange(kn_call_site *c, const kn_value *const *bounds, kn_dtyp
     by[1] = kn_build_float(g, lo, c->loc);
     kn_node *made = kn_build_elem(g, KN_OP_ADD, by, 2, c->loc);
     return kn_call_done(c, made ? kn_build_cast(g, made, dtype ? dtype : KN_F64, c->loc) : NULL,
-                        KN_STORE_NEW, out);
+                        KN_STORAGE_NEW, out);
 }
 
-bool kn_call_arange(kn_call_site *c, kn_value *out)
+bool kn_call_arange(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"start", "stop", "step", "dtype"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_dtype dtype = KN_NO_DTYPE;
     kn_parser *p = c->p;
     int64_t step = 1;
@@ -55,22 +55,22 @@ bool kn_call_arange(kn_call_site *c, kn_value *out)
         return false;
     if (!slot[0] && !slot[1])
         return kn_perror(p, c->pos, KN_SYNTAX, "arange: the argument 'stop' is missing");
-    const kn_value *bounds[3] = {slot[1] ? slot[0] : NULL, slot[1] ? slot[1] : slot[0], slot[2]};
+    const kn_object *bounds[3] = {slot[1] ? slot[0] : NULL, slot[1] ? slot[1] : slot[0], slot[2]};
     kn_dim lo = bounds[0] ? kn_as_dim(p, bounds[0]) : kn_dim_const(p->g->syms, 0);
     kn_dim hi = kn_as_dim(p, bounds[1]);
     if (!lo || !hi || (bounds[2] && !kn_as_int(p, bounds[2], &step)))
         return float_arange(c, bounds, dtype, out);
-    return kn_call_done(c, kn_build_arange(p->g, lo, hi, step, dtype, c->loc), KN_STORE_NEW, out);
+    return kn_call_done(c, kn_build_arange(p->g, lo, hi, step, dtype, c->loc), KN_STORAGE_NEW, out);
 }
 
 /* full, zeros, ones, and the same like an array: of its shape and, if no other is given, its type. */
-bool kn_call_full(kn_call_site *c, kn_value *out)
+bool kn_call_full(kn_call_site *c, kn_object *out)
 {
     static const char *const with_value[] = {"shape", "fill_value", "dtype"},
                              *const without[] = {"shape", "dtype"},
                              *const like_value[] = {"a", "fill_value", "dtype"},
                              *const like[] = {"a", "dtype"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_dim shape[KN_MAX_RANK];
     kn_dtype dtype = KN_NO_DTYPE;
     kn_graph *g = c->p->g;
@@ -93,22 +93,22 @@ bool kn_call_full(kn_call_site *c, kn_value *out)
         dtype = of_array ? x->dtype : given ? value->dtype : KN_F64;
     const kn_dim *to = of_array ? x->shape : shape;
     return kn_call_done(c, kn_build_full(g, to, of_array ? x->rank : rank, value, dtype, c->loc),
-                        KN_STORE_NEW, out);
+                        KN_STORAGE_NEW, out);
 }
 
-bool kn_call_len(kn_call_site *c, kn_value *out)
+bool kn_call_len(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"x"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     if (!kn_call_bind(c, names, 1, 1, 1, slot))
         return false;
-    const kn_value *v = slot[0];
-    if (v->kind == KN_V_TUPLE) {
+    const kn_object *v = slot[0];
+    if (v->kind == KN_OBJECT_TUPLE) {
         *out = kn_node_value(kn_build_int(c->p->g, v->nitems, c->loc), out->pos);
         return true;
     }
-    if (v->kind != KN_V_NODE || v->node->rank == 0)
-        return kn_perror(c->p, v->pos, KN_TYPE, "len() of %s", kn_value_text(c->p, v));
-    *out = (kn_value){.kind = KN_V_DIM, .pos = out->pos, .dim = v->node->shape[0]};
+    if (v->kind != KN_OBJECT_NODE || v->node->rank == 0)
+        return kn_perror(c->p, v->pos, KN_TYPE, "len() of %s", kn_object_text(c->p, v));
+    *out = (kn_object){.kind = KN_OBJECT_DIM, .pos = out->pos, .dim = v->node->shape[0]};
     return true;
 }

@@ -18,14 +18,14 @@ kn_var *kn_var_find(kn_parser *p, const char *name)
     return NULL;
 }
 
-static void count_names(kn_parser *p, const kn_value *v, int change)
+static void count_names(kn_parser *p, const kn_object *v, int change)
 {
-    if (v->kind == KN_V_NODE && v->store > 0)
-        p->stores.data[v->store - 1].names += change;
-    if (v->kind == KN_V_TUPLE)
+    if (v->kind == KN_OBJECT_NODE && v->storage > 0)
+        p->storages.data[v->storage - 1].names += change;
+    if (v->kind == KN_OBJECT_TUPLE)
         for (int i = 0; i < v->nitems; i++)
-            if (v->items[i].kind == KN_V_NODE && v->items[i].store > 0)
-                p->stores.data[v->items[i].store - 1].names += change;
+            if (v->items[i].kind == KN_OBJECT_NODE && v->items[i].storage > 0)
+                p->storages.data[v->items[i].storage - 1].names += change;
 }
 
 static bool used_as_global(const kn_parser *p, const char *name)
@@ -36,7 +36,7 @@ static bool used_as_global(const kn_parser *p, const char *name)
     return false;
 }
 
-bool kn_var_set(kn_parser *p, const char *name, kn_pos pos, kn_value v, bool param)
+bool kn_var_set(kn_parser *p, const char *name, kn_pos pos, kn_object v, bool param)
 {
     if (strcmp(name, "np") == 0 || strcmp(name, "numpy") == 0)
         return kn_perror(p, pos, KN_SYNTAX, "'%s' means NumPy and cannot be another name", name);
@@ -61,11 +61,11 @@ bool kn_var_set(kn_parser *p, const char *name, kn_pos pos, kn_value v, bool par
     return true;
 }
 
-bool kn_set(kn_parser *p, const char *name, kn_pos pos, kn_value v)
+bool kn_set(kn_parser *p, const char *name, kn_pos pos, kn_object v)
 {
-    if (v.kind == KN_V_ELLIPSIS || v.kind == KN_V_NUMPY)
-        return kn_perror(p, v.pos, KN_TYPE, "%s cannot be assigned", kn_value_text(p, &v));
-    if (v.kind == KN_V_NODE)
+    if (v.kind == KN_OBJECT_ELLIPSIS || v.kind == KN_OBJECT_NUMPY)
+        return kn_perror(p, v.pos, KN_TYPE, "%s cannot be assigned", kn_object_text(p, &v));
+    if (v.kind == KN_OBJECT_NODE)
         kn_build_name(p->g, v.node, name);
     return kn_var_set(p, name, pos, v, false);
 }
@@ -74,8 +74,8 @@ bool kn_set(kn_parser *p, const char *name, kn_pos pos, kn_value v)
 
 static void guess_functions(kn_guess *s)
 {
-    for (int i = 0; kn_function_name(i); i++)
-        kn_guess_try(s, kn_function_name(i));
+    for (int i = 0; kn_callee_name(i); i++)
+        kn_guess_try(s, kn_callee_name(i));
 }
 
 static bool unknown(kn_parser *p, kn_pos pos, const char *what, kn_guess *s)
@@ -87,15 +87,15 @@ static bool unknown(kn_parser *p, kn_pos pos, const char *what, kn_guess *s)
 bool kn_attribute_unknown(kn_parser *p, const char *name, kn_pos pos)
 {
     static const char *const attributes[] = {"T", "shape", "ndim", "size", "dtype"};
-    kn_function fn;
-    if (kn_function_find(name, &fn) && fn.bare)
+    kn_callee fn;
+    if (kn_callee_find(name, &fn) && fn.bare)
         return kn_perror(p, pos, KN_SYNTAX, "arrays have no method '%s'; write %s(x)", name, name);
     kn_guess s = kn_guess_new(name);
     for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
         kn_guess_try(&s, attributes[i]);
-    for (int i = 0; kn_function_name(i); i++)
-        if (kn_function_find(kn_function_name(i), &fn) && fn.method)
-            kn_guess_try(&s, kn_function_name(i));
+    for (int i = 0; kn_callee_name(i); i++)
+        if (kn_callee_find(kn_callee_name(i), &fn) && fn.method)
+            kn_guess_try(&s, kn_callee_name(i));
     return unknown(p, pos, "attribute", &s);
 }
 
@@ -107,47 +107,47 @@ static const struct {
 } constants[] = {{"inf", INFINITY}, {"nan", NAN}, {"pi", M_PI}, {"e", M_E}};
 
 /* What is the same with np. in front and without. */
-static bool common_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
+static bool common_value(kn_parser *p, const char *name, kn_pos pos, kn_object *out)
 {
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (strcmp(constants[i].name, name) == 0) {
             *out = kn_node_value(kn_build_float(p->g, constants[i].value, kn_loc_of(pos)), pos);
             return true;
         }
-    *out = (kn_value){.pos = pos};
+    *out = (kn_object){.pos = pos};
     if (strcmp(name, "newaxis") == 0) {
-        out->kind = KN_V_NONE;
+        out->kind = KN_OBJECT_NONE;
         return true;
     }
-    out->kind = KN_V_DTYPE;
+    out->kind = KN_OBJECT_DTYPE;
     for (int i = 0; i < KN_DTYPE_LIMIT; i++)
         if (kn_dtypes[i].text && strcmp(kn_dtypes[i].numpy, name) == 0) {
             out->dtype = (kn_dtype)i;
             return true;
         }
-    out->kind = KN_V_FUNCTION;
-    return kn_function_find(name, &out->fn);
+    out->kind = KN_OBJECT_FUNCTION;
+    return kn_callee_find(name, &out->fn);
 }
 
-bool kn_numpy_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
+bool kn_numpy_value(kn_parser *p, const char *name, kn_pos pos, kn_object *out)
 {
-    if (common_value(p, name, pos, out) && (out->kind != KN_V_FUNCTION || out->fn.numpy)) {
+    if (common_value(p, name, pos, out) && (out->kind != KN_OBJECT_FUNCTION || out->fn.numpy)) {
         out->through_numpy = true;
         return true;
     }
     if (strcmp(name, "bool_") == 0) {
-        *out = (kn_value){.kind = KN_V_DTYPE, .pos = pos, .dtype = KN_BOOL};
+        *out = (kn_object){.kind = KN_OBJECT_DTYPE, .pos = pos, .dtype = KN_BOOL};
         return true;
     }
     if (strcmp(name, "linalg") == 0) {
-        *out = (kn_value){.kind = KN_V_NUMPY, .pos = pos, .text = name};
+        *out = (kn_object){.kind = KN_OBJECT_NUMPY, .pos = pos, .text = name};
         return true;
     }
     kn_dtype ours = kn_dtype_find(name, strlen(name));
     if (ours)
         return kn_perror(p, pos, KN_SYNTAX, "NumPy has no '%s'; write np.%s or %s", name,
                          kn_dtypes[ours].numpy, name);
-    if (out->kind == KN_V_FUNCTION && out->fn.name && out->fn.bare)
+    if (out->kind == KN_OBJECT_FUNCTION && out->fn.name && out->fn.bare)
         return kn_perror(p, pos, KN_SYNTAX, "NumPy has no '%s'; write %s(...) without np.", name,
                          name);
     kn_guess s = kn_guess_new(name);
@@ -155,7 +155,7 @@ bool kn_numpy_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
     return unknown(p, pos, "NumPy function", &s);
 }
 
-bool kn_name_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
+bool kn_name_value(kn_parser *p, const char *name, kn_pos pos, kn_object *out)
 {
     const kn_var *var = kn_var_find(p, name);
     if (var) {
@@ -174,18 +174,19 @@ bool kn_name_value(kn_parser *p, const char *name, kn_pos pos, kn_value *out)
     bool known = true;
     kn_dtype dtype = kn_dtype_find(name, strlen(name));
     if (kn_symbol_find(p->g->syms, name, strlen(name)) >= 0) {
-        *out = (kn_value){.kind = KN_V_DIM, .pos = pos};
+        *out = (kn_object){.kind = KN_OBJECT_DIM, .pos = pos};
         out->dim = kn_dim_sym(p->g->syms, name, strlen(name));
     } else if (strcmp(name, "np") == 0 || strcmp(name, "numpy") == 0) {
-        *out = (kn_value){.kind = KN_V_NUMPY, .pos = pos};
+        *out = (kn_object){.kind = KN_OBJECT_NUMPY, .pos = pos};
     } else if (strcmp(name, "float") == 0 || strcmp(name, "int") == 0 ||
                strcmp(name, "complex") == 0) {
         kn_dtype python = *name == 'f' ? KN_F64 : *name == 'i' ? KN_I64 : KN_C128;
-        *out = (kn_value){.kind = KN_V_DTYPE, .pos = pos, .dtype = python};
+        *out = (kn_object){.kind = KN_OBJECT_DTYPE, .pos = pos, .dtype = python};
     } else if (dtype) {
-        *out = (kn_value){.kind = KN_V_DTYPE, .pos = pos, .dtype = dtype};
+        *out = (kn_object){.kind = KN_OBJECT_DTYPE, .pos = pos, .dtype = dtype};
     } else {
-        known = common_value(p, name, pos, out) && (out->kind != KN_V_FUNCTION || out->fn.bare);
+        known =
+            common_value(p, name, pos, out) && (out->kind != KN_OBJECT_FUNCTION || out->fn.bare);
     }
     if (known) {
         out->name = name;

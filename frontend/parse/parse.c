@@ -40,7 +40,7 @@ kn_status kn_parse(kn_graph *g, const char *text, const char *file)
 kn_status kn_parse_expr(kn_graph *g, const char *text)
 {
     kn_parser p;
-    kn_value v;
+    kn_object v;
     const char *file = g->file ? g->file : "expression";
     KN_TRY(check_text(text, file));
     kn_parser_init(&p, g, take_text(g, text), file, true);
@@ -54,13 +54,13 @@ kn_status kn_parse_expr(kn_graph *g, const char *text)
         kn_pexpected(&p, "an operator or the end of the text");
         return p.status;
     }
-    kn_value *items = KN_NEW_ARRAY(g->arena, kn_value, v.kind == KN_V_TUPLE ? v.nitems : 1);
-    int n = v.kind == KN_V_TUPLE ? v.nitems : 1;
+    kn_object *items = KN_NEW_ARRAY(g->arena, kn_object, v.kind == KN_OBJECT_TUPLE ? v.nitems : 1);
+    int n = v.kind == KN_OBJECT_TUPLE ? v.nitems : 1;
     for (int i = 0; i < n; i++) {
-        items[i] = v.kind == KN_V_TUPLE ? v.items[i] : v;
+        items[i] = v.kind == KN_OBJECT_TUPLE ? v.items[i] : v;
         items[i].name = NULL; /* these are out0, out1, ... whatever they are */
     }
-    v = (kn_value){.kind = KN_V_TUPLE, .pos = v.pos, .items = items, .nitems = n};
+    v = (kn_object){.kind = KN_OBJECT_TUPLE, .pos = v.pos, .items = items, .nitems = n};
     return kn_outputs(&p, &v) ? KN_OK : p.status;
 }
 
@@ -68,7 +68,7 @@ kn_status kn_parse_value(kn_graph *g, const char *text, const char *const *names
                          kn_node *const *values, int n, kn_node **out)
 {
     kn_parser p;
-    kn_value v;
+    kn_object v;
     KN_TRY(check_text(text, "expression"));
     kn_parser_init(&p, g, take_text(g, text), "expression", true);
     for (int i = 0; i < n; i++) {
@@ -84,13 +84,13 @@ kn_status kn_parse_value(kn_graph *g, const char *text, const char *const *names
     return KN_OK;
 }
 
-/* *x becomes x[index]; its store, whose base x is, is that of x. */
-static bool take_slice(kn_parser *p, kn_graph *g, const char *index, kn_value *x)
+/* *x becomes x[index]; its storage, whose base x is, is that of x. */
+static bool take_slice(kn_parser *p, kn_graph *g, const char *index, kn_object *x)
 {
     kn_parser_init(p, g, take_text(g, kn_sprintf(g->arena, "[%s]", index)), "index", true);
     x->pos = p->tok.pos;
     if (x->node->weak)
-        return kn_perror(p, x->pos, KN_TYPE, "%s cannot be indexed", kn_value_text(p, x));
+        return kn_perror(p, x->pos, KN_TYPE, "%s cannot be indexed", kn_object_text(p, x));
     kn_own_store(p, x, NULL, NULL);
     const kn_subscripts *s = kn_subscripts_of(p);
     return s && (kn_at(p, KN_TOK_END) || kn_pexpected(p, "the end of the index")) &&
@@ -100,7 +100,7 @@ static bool take_slice(kn_parser *p, kn_graph *g, const char *index, kn_value *x
 kn_status kn_parse_slice(kn_graph *g, const char *index, kn_node *x, kn_node **out)
 {
     kn_parser p;
-    kn_value v = {.kind = KN_V_NODE, .node = x};
+    kn_object v = {.kind = KN_OBJECT_NODE, .node = x};
     KN_TRY(check_text(index, "index"));
     if (!take_slice(&p, g, index, &v))
         return p.status;
@@ -111,14 +111,14 @@ kn_status kn_parse_slice(kn_graph *g, const char *index, kn_node *x, kn_node **o
 kn_status kn_parse_put(kn_graph *g, const char *index, kn_node *x, kn_node *v, kn_node **out)
 {
     kn_parser p;
-    kn_value target = {.kind = KN_V_NODE, .node = x};
+    kn_object target = {.kind = KN_OBJECT_NODE, .node = x};
     KN_TRY(check_text(index, "index"));
     if (!take_slice(&p, g, index, &target))
         return p.status;
-    const kn_value value = kn_node_value(v, target.pos);
+    const kn_object value = kn_node_value(v, target.pos);
     if (!kn_assign_value(&p, &target, target.pos, &value))
         return p.status;
-    *out = p.stores.data[target.store - 1].base;
+    *out = p.storages.data[target.storage - 1].base;
     return KN_OK;
 }
 

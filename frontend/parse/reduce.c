@@ -11,7 +11,7 @@ typedef struct signature {
     const char *names[KN_CALL_SLOTS];
 } signature;
 
-static const signature *signature_of(const kn_function *fn)
+static const signature *signature_of(const kn_callee *fn)
 {
     static const signature sum = {3, {"a", "axis", "dtype", "keepdims", "initial", "where"}},
                            extreme = {2, {"a", "axis", "keepdims", "initial", "where"}},
@@ -44,12 +44,12 @@ static const signature *signature_of(const kn_function *fn)
     }
 }
 
-bool kn_call_flag(kn_call_site *c, const kn_value *v, const char *what, bool *out)
+bool kn_call_flag(kn_call_site *c, const kn_object *v, const char *what, bool *out)
 {
-    const kn_node *x = v->kind == KN_V_NODE && v->node->op == KN_OP_CONST ? v->node : NULL;
+    const kn_node *x = v->kind == KN_OBJECT_NODE && v->node->op == KN_OP_CONST ? v->node : NULL;
     if (!x || kn_is_inexact(x->dtype))
         return kn_perror(c->p, v->pos, KN_TYPE, "%s: %s must be True or False, found %s",
-                         c->fn->name, what, kn_value_text(c->p, v));
+                         c->fn->name, what, kn_object_text(c->p, v));
     *out = x->u.value.i != 0;
     return true;
 }
@@ -58,35 +58,35 @@ bool kn_call_flag(kn_call_site *c, const kn_value *v, const char *what, bool *ou
 typedef struct given {
     kn_call_site *c;
     const signature *sig;
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
 } given;
 
 /* NULL where the argument was not given, or is None. */
-static const kn_value *argument(const given *a, const char *name)
+static const kn_object *argument(const given *a, const char *name)
 {
     for (int i = 0; i < KN_CALL_SLOTS && a->sig->names[i]; i++)
         if (strcmp(a->sig->names[i], name) == 0)
-            return a->slot[i] && a->slot[i]->kind != KN_V_NONE ? a->slot[i] : NULL;
+            return a->slot[i] && a->slot[i]->kind != KN_OBJECT_NONE ? a->slot[i] : NULL;
     return NULL;
 }
 
 static bool node_argument(const given *a, const char *name, kn_node **out)
 {
-    const kn_value *v = argument(a, name);
+    const kn_object *v = argument(a, name);
     *out = NULL;
     return !v || kn_as_node(a->c->p, v, out);
 }
 
 static bool order_of(const given *a, double *order)
 {
-    const kn_value *v = argument(a, "ord");
+    const kn_object *v = argument(a, "ord");
     *order = 2;
     if (!v)
         return true;
-    const kn_node *x = v->kind == KN_V_NODE && v->node->op == KN_OP_CONST ? v->node : NULL;
+    const kn_node *x = v->kind == KN_OBJECT_NODE && v->node->op == KN_OP_CONST ? v->node : NULL;
     if (!x || kn_is_complex(x->dtype))
         return kn_perror(a->c->p, v->pos, KN_TYPE, "norm: ord must be a number, found %s",
-                         kn_value_text(a->c->p, v));
+                         kn_object_text(a->c->p, v));
     *order = kn_is_float(x->dtype) ? x->u.value.f : (double)x->u.value.i;
     return true;
 }
@@ -94,11 +94,11 @@ static bool order_of(const given *a, double *order)
 static bool reduction_of(const given *a, kn_reduction *r, int *axes)
 {
     kn_call_site *c = a->c;
-    const kn_value *axis = argument(a, "axis"), *keep = argument(a, "keepdims");
-    const kn_value *dtype = argument(a, "dtype"), *ddof = argument(a, "ddof");
-    const kn_value *correction = argument(a, "correction");
+    const kn_object *axis = argument(a, "axis"), *keep = argument(a, "keepdims");
+    const kn_object *dtype = argument(a, "dtype"), *ddof = argument(a, "ddof");
+    const kn_object *correction = argument(a, "correction");
     *r = (kn_reduction){.axes = axes, .naxes = -1};
-    if (axis && axis->kind == KN_V_NODE && !axis->node->weak &&
+    if (axis && axis->kind == KN_OBJECT_NODE && !axis->node->weak &&
         (c->fn->op == KN_OP_MIN || c->fn->op == KN_OP_MAX) && c->fn->kind == KN_CALL_REDUCE)
         return kn_perror(c->p, axis->pos, KN_TYPE,
                          "%s reduces one array, and its second argument is an axis; of two values "
@@ -148,7 +148,7 @@ static kn_node *reduced(const given *a, kn_node *x, kn_node *weights, double ord
     }
 }
 
-bool kn_call_reduce(kn_call_site *c, kn_value *out)
+bool kn_call_reduce(kn_call_site *c, kn_object *out)
 {
     given a = {.c = c, .sig = signature_of(c->fn)};
     kn_graph *g = c->p->g;
@@ -166,13 +166,13 @@ bool kn_call_reduce(kn_call_site *c, kn_value *out)
     made = kn_build_axes(g, c->fn->name, x, axes, r.naxes, &mask)
                ? reduced(&a, x, weights, order, &r)
                : NULL;
-    return kn_call_done(c, kn_call_typed(c, made), KN_STORE_NEW, out);
+    return kn_call_done(c, kn_call_typed(c, made), KN_STORAGE_NEW, out);
 }
 
-bool kn_call_dot(kn_call_site *c, kn_value *out)
+bool kn_call_dot(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "b"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_node *a, *b;
     if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &a) ||
         !kn_as_node(c->p, slot[1], &b))
@@ -182,23 +182,23 @@ bool kn_call_dot(kn_call_site *c, kn_value *out)
                          kn_missing_advice("matmul"));
     bool conjugate = strcmp(c->fn->name, "vdot") == 0;
     kn_node *made = kn_build_dot(c->p->g, a, b, conjugate, c->loc);
-    return kn_call_done(c, kn_call_typed(c, made), KN_STORE_NEW, out);
+    return kn_call_done(c, kn_call_typed(c, made), KN_STORAGE_NEW, out);
 }
 
-bool kn_call_arg(kn_call_site *c, kn_value *out)
+bool kn_call_arg(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "axis", "keepdims"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_node *x;
     int axis;
     bool keepdims = false;
     if (!kn_call_bind(c, names, 3, 2, 1, slot) || !kn_as_node(c->p, slot[0], &x) ||
         (slot[2] && !kn_call_flag(c, slot[2], "keepdims", &keepdims)))
         return false;
-    bool one = slot[1] && slot[1]->kind != KN_V_NONE;
+    bool one = slot[1] && slot[1]->kind != KN_OBJECT_NONE;
     if (one && !kn_call_int(c, slot[1], "axis", &axis))
         return false;
     return kn_call_done(c,
                         kn_build_arg(c->p->g, c->fn->op, x, one ? &axis : NULL, keepdims, c->loc),
-                        KN_STORE_NEW, out);
+                        KN_STORAGE_NEW, out);
 }

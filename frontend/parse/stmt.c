@@ -33,16 +33,16 @@ static bool assignment(kn_parser *p, const target *t, int n, bool tuple)
     target more[KN_MAX_TUPLE];
     int nmore;
     bool more_tuple;
-    kn_value v;
+    kn_object v;
     if (targets(p, more, &nmore, &more_tuple))
         return kn_perror(p, more[0].pos, KN_SYNTAX, "write one assignment a statement");
     if (!kn_expr_list(p, &v))
         return false;
     if (!tuple)
         return kn_set(p, t[0].name, t[0].pos, v);
-    if (v.kind != KN_V_TUPLE)
+    if (v.kind != KN_OBJECT_TUPLE)
         return kn_perror(p, v.pos, KN_TYPE, "expected %d values to assign, found %s", n,
-                         kn_value_text(p, &v));
+                         kn_object_text(p, &v));
     if (v.nitems != n)
         return kn_perror(p, v.pos, KN_TYPE, "%d names are assigned %d values", n, v.nitems);
     for (int i = 0; i < n; i++)
@@ -84,14 +84,14 @@ static bool divisibility(kn_parser *p, const kn_node *l, kn_dim zero, kn_fact *f
 bool kn_constraint(kn_parser *p, kn_fact *fact, bool *evident)
 {
     kn_symbols *s = p->g->syms;
-    kn_value v;
+    kn_object v;
     int64_t va, vb;
     bool turned;
     *fact = (kn_fact){0};
     *evident = false;
     if (!kn_expr(p, &v))
         return false;
-    const kn_node *x = v.kind == KN_V_NODE ? v.node : NULL;
+    const kn_node *x = v.kind == KN_OBJECT_NODE ? v.node : NULL;
     if (x && x->rank == 0 && relation_of(x->op, &fact->kind, &turned)) {
         const kn_node *l = without_cast(x->in[turned]), *r = without_cast(x->in[!turned]);
         fact->a = kn_build_size(p->g, l);
@@ -114,7 +114,7 @@ bool kn_constraint(kn_parser *p, kn_fact *fact, bool *evident)
 static bool assertion(kn_parser *p)
 {
     kn_pos pos = p->tok.pos;
-    kn_value message;
+    kn_object message;
     kn_fact fact;
     bool evident;
     kn_advance(p);
@@ -132,10 +132,10 @@ static bool name_taken(const kn_graph *g, const char *name)
     return kn_graph_find_output(g, name) >= 0 || kn_graph_find_input(g, name) >= 0;
 }
 
-bool kn_outputs(kn_parser *p, const kn_value *v)
+bool kn_outputs(kn_parser *p, const kn_object *v)
 {
-    const kn_value *items = v->kind == KN_V_TUPLE ? v->items : v;
-    int n = v->kind == KN_V_TUPLE ? v->nitems : 1;
+    const kn_object *items = v->kind == KN_OBJECT_TUPLE ? v->items : v;
+    int n = v->kind == KN_OBJECT_TUPLE ? v->nitems : 1;
     if (n == 0)
         return kn_perror(p, v->pos, KN_SYNTAX, "expected at least one value, found an empty tuple");
     for (int i = 0; i < n; i++) {
@@ -159,7 +159,7 @@ static bool statement(kn_parser *p, bool *returned)
     target t[KN_MAX_TUPLE];
     int n;
     bool tuple;
-    kn_value v;
+    kn_object v;
     if (*returned)
         return kn_perror(p, pos, KN_SYNTAX, "nothing can follow return");
     if (kn_at(p, KN_TOK_STRING) || kn_at_keyword(p, "pass")) {

@@ -3,11 +3,11 @@
 
 #include "frontend/parse/calls.h"
 
-bool kn_call_shape(kn_call_site *c, const kn_value *v, bool hole, kn_dim *shape, int *rank)
+bool kn_call_shape(kn_call_site *c, const kn_object *v, bool hole, kn_dim *shape, int *rank)
 {
     kn_parser *p = c->p;
-    const kn_value *items = v->kind == KN_V_TUPLE ? v->items : v;
-    *rank = v->kind == KN_V_TUPLE ? v->nitems : 1;
+    const kn_object *items = v->kind == KN_OBJECT_TUPLE ? v->items : v;
+    *rank = v->kind == KN_OBJECT_TUPLE ? v->nitems : 1;
     if (*rank > KN_MAX_RANK)
         return kn_perror(p, v->pos, KN_SHAPE, "%s: a shape has %d dimensions at most", c->fn->name,
                          KN_MAX_RANK);
@@ -18,7 +18,7 @@ bool kn_call_shape(kn_call_site *c, const kn_value *v, bool hole, kn_dim *shape,
             return kn_perror(p, items[i].pos, KN_TYPE,
                              "%s: expected a size (an integer, a dimension such as N, products and "
                              "sums of them), found %s",
-                             c->fn->name, kn_value_text(p, &items[i]));
+                             c->fn->name, kn_object_text(p, &items[i]));
         if (!kn_dim_is_const(p->g->syms, shape[i], &known) || known >= 0)
             continue;
         if (!hole || known != -1)
@@ -36,21 +36,21 @@ static void gather(kn_call_site *c)
     if (!c->method || c->by_position <= 2)
         return;
     int n = c->by_position - 1;
-    kn_value *items = KN_NEW_ARRAY(c->p->arena, kn_value, n);
+    kn_object *items = KN_NEW_ARRAY(c->p->arena, kn_object, n);
     for (int i = 0; i < n; i++)
         items[i] = c->args.data[i + 1].value;
-    c->args.data[1].value = (kn_value){
-        .kind = KN_V_TUPLE, .pos = items[0].pos, .items = items, .nitems = n, .list = true};
+    c->args.data[1].value = (kn_object){
+        .kind = KN_OBJECT_TUPLE, .pos = items[0].pos, .items = items, .nitems = n, .list = true};
     for (int i = c->by_position; i < c->args.len; i++)
         c->args.data[i - n + 1] = c->args.data[i];
     c->args.len -= n - 1;
     c->by_position = 2;
 }
 
-bool kn_call_reshape(kn_call_site *c, kn_value *out)
+bool kn_call_reshape(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "shape"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_dim shape[KN_MAX_RANK];
     kn_node *x;
     int rank;
@@ -64,18 +64,18 @@ bool kn_call_reshape(kn_call_site *c, kn_value *out)
         return false;
     if (to_shape) {
         kn_node *made = kn_build_broadcast_to(c->p->g, x, shape, rank, c->loc);
-        bool done = kn_call_done(c, kn_call_typed(c, made), slot[0]->store, out);
+        bool done = kn_call_done(c, kn_call_typed(c, made), slot[0]->storage, out);
         out->readonly = true;
         return done;
     }
     return kn_call_done(c, kn_call_typed(c, kn_build_reshape(c->p->g, x, shape, rank, c->loc)),
-                        slot[0]->store, out);
+                        slot[0]->storage, out);
 }
 
-bool kn_call_ravel(kn_call_site *c, kn_value *out)
+bool kn_call_ravel(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_dim shape[1] = {NULL};
     kn_node *x;
     if (!kn_call_bind(c, names, 1, 1, 1, slot) || !kn_as_node(c->p, slot[0], &x))
@@ -83,30 +83,30 @@ bool kn_call_ravel(kn_call_site *c, kn_value *out)
     shape[0] = kn_node_count(c->p->g, x);
     bool copies = strcmp(c->fn->name, "flatten") == 0;
     kn_node *made = shape[0] ? kn_build_reshape(c->p->g, x, shape, 1, c->loc) : NULL;
-    if (!kn_call_done(c, kn_call_typed(c, made), copies ? KN_STORE_NEW : slot[0]->store, out))
+    if (!kn_call_done(c, kn_call_typed(c, made), copies ? KN_STORAGE_NEW : slot[0]->storage, out))
         return false;
     out->uncertain = !copies;
     return true;
 }
 
-bool kn_call_transpose(kn_call_site *c, kn_value *out)
+bool kn_call_transpose(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "axes"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     int axes[KN_MAX_RANK], n = 0;
     kn_node *x;
     gather(c);
     if (!kn_call_bind(c, names, 2, 2, 1, slot) || !kn_as_node(c->p, slot[0], &x))
         return false;
-    bool given = slot[1] && slot[1]->kind != KN_V_NONE;
+    bool given = slot[1] && slot[1]->kind != KN_OBJECT_NONE;
     if (given && !kn_call_axes(c, slot[1], "axes", true, axes, &n))
         return false;
     return kn_call_done(
         c, kn_call_typed(c, kn_build_transpose(c->p->g, x, given ? axes : NULL, n, c->loc)),
-        slot[0]->store, out);
+        slot[0]->storage, out);
 }
 
-static bool normal_axis(kn_call_site *c, const kn_value *v, const kn_node *x, int given, int *out)
+static bool normal_axis(kn_call_site *c, const kn_object *v, const kn_node *x, int given, int *out)
 {
     *out = given < 0 ? given + x->rank : given;
     return (*out >= 0 && *out < x->rank) ||
@@ -114,10 +114,10 @@ static bool normal_axis(kn_call_site *c, const kn_value *v, const kn_node *x, in
                      c->fn->name, given, x->rank);
 }
 
-bool kn_call_swapaxes(kn_call_site *c, kn_value *out)
+bool kn_call_swapaxes(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "axis1", "axis2"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     int perm[KN_MAX_RANK], at[2];
     kn_node *x;
     if (!kn_call_bind(c, names, 3, 3, 3, slot) || !kn_as_node(c->p, slot[0], &x))
@@ -128,27 +128,27 @@ bool kn_call_swapaxes(kn_call_site *c, kn_value *out)
             return false;
     for (int i = 0; i < x->rank; i++)
         perm[i] = i == at[0] ? at[1] : i == at[1] ? at[0] : i;
-    return kn_call_done(c, kn_build_transpose(c->p->g, x, perm, x->rank, c->loc), slot[0]->store,
+    return kn_call_done(c, kn_build_transpose(c->p->g, x, perm, x->rank, c->loc), slot[0]->storage,
                         out);
 }
 
-bool kn_call_expand(kn_call_site *c, kn_value *out)
+bool kn_call_expand(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "axis"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     int axes[KN_MAX_RANK], n;
     kn_node *x;
     if (!kn_call_bind(c, names, 2, 2, 2, slot) || !kn_as_node(c->p, slot[0], &x) ||
         !kn_call_axes(c, slot[1], "axis", true, axes, &n))
         return false;
     return kn_call_done(c, kn_call_typed(c, kn_build_expand_dims(c->p->g, x, axes, n, c->loc)),
-                        slot[0]->store, out);
+                        slot[0]->storage, out);
 }
 
-bool kn_call_squeeze(kn_call_site *c, kn_value *out)
+bool kn_call_squeeze(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "axis"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     kn_parser *p = c->p;
     int axes[KN_MAX_RANK], n = -1, rank = 0;
     bool drop[KN_MAX_RANK] = {false};
@@ -157,7 +157,8 @@ bool kn_call_squeeze(kn_call_site *c, kn_value *out)
     kn_node *x;
     if (!kn_call_bind(c, names, 2, 2, 1, slot) || !kn_as_node(p, slot[0], &x))
         return false;
-    if (slot[1] && slot[1]->kind != KN_V_NONE && !kn_call_axes(c, slot[1], "axis", false, axes, &n))
+    if (slot[1] && slot[1]->kind != KN_OBJECT_NONE &&
+        !kn_call_axes(c, slot[1], "axis", false, axes, &n))
         return false;
     for (int i = 0; i < n; i++) {
         int axis;
@@ -177,18 +178,18 @@ bool kn_call_squeeze(kn_call_site *c, kn_value *out)
         if (n < 0 && !kn_dim_is_const(p->g->syms, x->shape[i], &size))
             return kn_perror(p, c->pos, KN_SHAPE,
                              "squeeze without axis= needs sizes that are known here; %s is not",
-                             kn_value_text(p, slot[0]));
+                             kn_object_text(p, slot[0]));
         if (n < 0 ? size != 1 : !drop[i])
             shape[rank++] = x->shape[i];
     }
     return kn_call_done(c, kn_call_typed(c, kn_build_reshape(p->g, x, shape, rank, c->loc)),
-                        slot[0]->store, out);
+                        slot[0]->storage, out);
 }
 
-bool kn_call_moveaxis(kn_call_site *c, kn_value *out)
+bool kn_call_moveaxis(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "source", "destination"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     int from[KN_MAX_RANK], to[KN_MAX_RANK], nfrom, nto, perm[KN_MAX_RANK], next = 0;
     bool moved[KN_MAX_RANK] = {false};
     kn_node *x;
@@ -217,14 +218,14 @@ bool kn_call_moveaxis(kn_call_site *c, kn_value *out)
             next++;
         perm[i] = next++;
     }
-    return kn_call_done(c, kn_build_transpose(c->p->g, x, perm, x->rank, c->loc), slot[0]->store,
+    return kn_call_done(c, kn_build_transpose(c->p->g, x, perm, x->rank, c->loc), slot[0]->storage,
                         out);
 }
 
-bool kn_call_flip(kn_call_site *c, kn_value *out)
+bool kn_call_flip(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"m", "axis"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     int axes[KN_MAX_RANK] = {0}, n = -1;
     bool all = strcmp(c->fn->name, "flip") == 0, columns = strcmp(c->fn->name, "fliplr") == 0;
     kn_node *x;
@@ -234,18 +235,18 @@ bool kn_call_flip(kn_call_site *c, kn_value *out)
     if (!all) {
         axes[0] = columns;
         n = 1;
-    } else if (slot[1] && slot[1]->kind != KN_V_NONE &&
+    } else if (slot[1] && slot[1]->kind != KN_OBJECT_NONE &&
                !kn_call_axes(c, slot[1], "axis", false, axes, &n)) {
         return false;
     }
-    return kn_call_done(c, kn_build_flip(c->p->g, x, axes, n, c->loc), slot[0]->store, out);
+    return kn_call_done(c, kn_build_flip(c->p->g, x, axes, n, c->loc), slot[0]->storage, out);
 }
 
 /* diagonal, and trace, which is its sum. */
-bool kn_call_diagonal(kn_call_site *c, kn_value *out)
+bool kn_call_diagonal(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"a", "offset", "axis1", "axis2", "dtype"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     int offset = 0, axis1 = 0, axis2 = 1, last = -1;
     bool sums = c->fn->op == KN_OP_SUM;
     kn_dtype dtype = KN_NO_DTYPE;
@@ -258,19 +259,19 @@ bool kn_call_diagonal(kn_call_site *c, kn_value *out)
         return false;
     kn_node *made = kn_build_diagonal(c->p->g, x, offset, axis1, axis2, c->loc);
     if (!sums) {
-        bool done = kn_call_done(c, made, slot[0]->store, out);
+        bool done = kn_call_done(c, made, slot[0]->storage, out);
         out->readonly = true;
         return done;
     }
     const kn_reduction over = {.axes = &last, .naxes = 1, .dtype = dtype};
     made = kn_build_reduction(c->p->g, KN_OP_SUM, made, &over, c->loc);
-    return kn_call_done(c, made, KN_STORE_NEW, out);
+    return kn_call_done(c, made, KN_STORAGE_NEW, out);
 }
 
-bool kn_call_triangle(kn_call_site *c, kn_value *out)
+bool kn_call_triangle(kn_call_site *c, kn_object *out)
 {
     static const char *const names[] = {"m", "k"};
-    const kn_value *slot[KN_CALL_SLOTS];
+    const kn_object *slot[KN_CALL_SLOTS];
     int k = 0;
     kn_node *x;
     if (!kn_call_bind(c, names, 2, 2, 1, slot) || !kn_as_node(c->p, slot[0], &x) ||
@@ -278,5 +279,5 @@ bool kn_call_triangle(kn_call_site *c, kn_value *out)
         return false;
     return kn_call_done(c,
                         kn_build_triangle(c->p->g, x, k, strcmp(c->fn->name, "triu") == 0, c->loc),
-                        KN_STORE_NEW, out);
+                        KN_STORAGE_NEW, out);
 }

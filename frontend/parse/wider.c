@@ -10,12 +10,12 @@ static bool is_wide(const kn_node *x)
 }
 
 /* Is there such a value in v? */
-static bool has_wide(const kn_value *v)
+static bool has_wide(const kn_object *v)
 {
-    for (int i = 0; v->kind == KN_V_TUPLE && i < v->nitems; i++)
+    for (int i = 0; v->kind == KN_OBJECT_TUPLE && i < v->nitems; i++)
         if (has_wide(&v->items[i]))
             return true;
-    return v->kind == KN_V_NODE && is_wide(v->node);
+    return v->kind == KN_OBJECT_NODE && is_wide(v->node);
 }
 
 static void add_type(kn_text *t, const char *type)
@@ -30,14 +30,14 @@ static const char *node_type(const kn_node *x)
 }
 
 /* Adds what v is to a list, once: "i32", "a float", "a size". */
-static void list_types(kn_parser *p, const kn_value *v, kn_text *t)
+static void list_types(kn_parser *p, const kn_object *v, kn_text *t)
 {
-    for (int i = 0; v->kind == KN_V_TUPLE && i < v->nitems; i++)
+    for (int i = 0; v->kind == KN_OBJECT_TUPLE && i < v->nitems; i++)
         list_types(p, &v->items[i], t);
-    if (v->kind == KN_V_NODE)
+    if (v->kind == KN_OBJECT_NODE)
         add_type(t, node_type(v->node));
-    else if (v->kind == KN_V_DIM)
-        add_type(t, kn_value_text(p, v));
+    else if (v->kind == KN_OBJECT_DIM)
+        add_type(t, kn_object_text(p, v));
 }
 
 static void note(kn_graph *g, const char *what, kn_loc loc, const kn_node *made, const char *types)
@@ -47,13 +47,13 @@ static void note(kn_graph *g, const char *what, kn_loc loc, const kn_node *made,
     kn_push(g->arena, &g->wider, ((kn_remark){made->id, text}));
 }
 
-void kn_note_wider(kn_parser *p, const char *what, kn_pos pos, const kn_value *args, int n,
-                   const kn_value *made)
+void kn_note_wider(kn_parser *p, const char *what, kn_pos pos, const kn_object *args, int n,
+                   const kn_object *made)
 {
-    kn_value operands = {.kind = KN_V_TUPLE, .items = args, .nitems = n};
-    for (int i = 0; made->kind == KN_V_TUPLE && i < made->nitems; i++)
+    kn_object operands = {.kind = KN_OBJECT_TUPLE, .items = args, .nitems = n};
+    for (int i = 0; made->kind == KN_OBJECT_TUPLE && i < made->nitems; i++)
         kn_note_wider(p, what, pos, args, n, &made->items[i]);
-    if (made->kind != KN_V_NODE || !is_wide(made->node) || has_wide(&operands))
+    if (made->kind != KN_OBJECT_NODE || !is_wide(made->node) || has_wide(&operands))
         return;
     kn_text types = kn_text_new(p->arena);
     list_types(p, &operands, &types);

@@ -394,7 +394,7 @@ static bool cut(kn_job *job, int threads, bool compiled)
     return job->cut.several;
 }
 
-static void bind(const kn_job *job, kn_lanes *lanes)
+static void bind(const kn_job *job, kn_lane_access *lanes)
 {
     const kn_phase *p = job->phase;
     const kn_lane_axes axes = {
@@ -431,13 +431,14 @@ static kn_status interpret(const kn_cpu_plan *plan, kn_job *job, kn_pool *pool)
 {
     const kn_phase *p = job->phase;
     size_t frame = (plan->frame_bytes + 63) & ~(size_t)63;
-    const size_t lane_bytes = (2 * (size_t)plan->accesses * sizeof(kn_lanes) + 63) & ~(size_t)63;
+    const size_t lane_bytes =
+        (2 * (size_t)plan->accesses * sizeof(kn_lane_access) + 63) & ~(size_t)63;
     const bool scatters = job->cols && p->how.scatter_sum;
     char *scratch =
         kn_pool_borrow(pool, frame + lane_bytes + (scatters ? kn_cpu_scatter_sum_bytes(p) : 0));
     if (!scratch)
         return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", job->kernel->name);
-    kn_lanes *lanes = (kn_lanes *)(scratch + frame);
+    kn_lane_access *lanes = (kn_lane_access *)(scratch + frame);
     kn_cpu_scatter_sum sum;
     if (scatters) {
         kn_cpu_sort_members(&sum, job->kernel, p, job->call, scratch + frame + lane_bytes);

@@ -126,7 +126,7 @@ void kn_frame_seek(kn_frame *f, const kn_ints *which, int64_t index)
     int count = which ? which->len : job->plan->accesses.len;
     for (int i = 0; i < count; i++) {
         int a = which ? which->data[i] : i;
-        const kn_lanes *l = &job->lanes[a];
+        const kn_lane_access *l = &job->lanes[a];
         int64_t offset = l->split * f->part;
         for (int k = 0; k < job->outers; k++)
             offset += f->outer[k] * l->outer[k];
@@ -162,7 +162,7 @@ static void *memory_of(kn_frame *f, const kn_step *s)
 /* Points the step at its lanes in memory if they are contiguous, else copies them. */
 static void load_at(kn_frame *f, const kn_step *s, const kn_cursor *c, int64_t n)
 {
-    const kn_lanes *l = &f->job->lanes[s->access];
+    const kn_lane_access *l = &f->job->lanes[s->access];
     bool same = c->kind == KN_LANE_SAME;
     if ((same || c->kind == KN_LANE_UNIT) && !f->job->plan->ordered) {
         f->value[s->value] = (kn_operand){kn_lanes_at(l, c), same};
@@ -227,7 +227,7 @@ static void *target_of(kn_frame *f, const kn_step *s)
 /* Of a tile: each row from the place that its indices give. */
 static void gather_rows(kn_frame *f, const kn_step *s, int64_t n, int64_t *offset)
 {
-    const kn_lanes *l = &f->job->lanes[s->access];
+    const kn_lane_access *l = &f->job->lanes[s->access];
     const char *from = kn_lanes_at(l, &f->cursor[s->access]);
     int64_t columns = s->by_row ? 1 : f->columns, rows = n / columns, bytes = columns * s->bytes;
     char *to = target_of(f, s);
@@ -264,7 +264,7 @@ static void gather(kn_frame *f, const kn_step *s, int64_t n)
         gather_rows(f, s, n, offset);
         return;
     }
-    const kn_lanes *l = &f->job->lanes[s->access];
+    const kn_lane_access *l = &f->job->lanes[s->access];
     void *to = target_of(f, s);
     kn_lanes_count(l, c, n, KN_I64, offset);
     for (int k = 0; k < s->nin; k++)
@@ -371,7 +371,7 @@ static bool outer_is_first(const kn_frame *f, uint32_t axes)
 
 static void store(kn_frame *f, const kn_step *s, int64_t n)
 {
-    const kn_lanes *l = &f->job->lanes[s->access];
+    const kn_lane_access *l = &f->job->lanes[s->access];
     const kn_cursor *c = &f->cursor[s->access];
     kn_operand v =
         s->value >= 0 ? f->value[s->value] : (kn_operand){f->red[s->red].result, !f->job->cols};

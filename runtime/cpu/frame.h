@@ -13,8 +13,8 @@ typedef struct kn_job {
     const kn_kernel *kernel;
     const kn_phase *phase;
     const kn_call *call;
-    const kn_lanes *lanes; /* per access */
-    bool cols;             /* lanes are groups, else members */
+    const kn_lane_access *lanes; /* per access */
+    bool cols;                   /* lanes are groups, else members */
     /* Lanes are tiles of the last two axes, of at most so many rows and columns; 0: they are not. */
     int64_t tile_rows, tile_columns;
     int outer_axis, outers;

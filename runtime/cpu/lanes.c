@@ -12,12 +12,12 @@ static int64_t stride_of(const kn_access *a, int axis)
                                             : a->stride[axis];
 }
 
-void kn_lanes_bind(kn_lanes *l, const kn_phase *phase, const kn_access *access, uint32_t once,
+void kn_lanes_bind(kn_lane_access *l, const kn_phase *phase, const kn_access *access, uint32_t once,
                    const kn_lane_axes *axes)
 {
     const kn_axes lane = axes->lane, outer = axes->outer;
     const int bytes = l->bytes;
-    *l = (kn_lanes){.base = l->base, .bytes = bytes, .split = access->split_stride * bytes};
+    *l = (kn_lane_access){.base = l->base, .bytes = bytes, .split = access->split_stride * bytes};
     l->start = access->offset * bytes;
     if (phase->nest.naxes >= 2) {
         l->down = stride_of(access, phase->nest.naxes - 2) * bytes;
@@ -58,7 +58,7 @@ static int64_t divide(int64_t a, int64_t b, int64_t *rest)
     return a / b;
 }
 
-void kn_lanes_seek(const kn_lanes *l, kn_cursor *c, int64_t start, int64_t n)
+void kn_lanes_seek(const kn_lane_access *l, kn_cursor *c, int64_t start, int64_t n)
 {
     if (l->rank == 0) {
         c->lane = 0;
@@ -81,8 +81,8 @@ void kn_lanes_seek(const kn_lanes *l, kn_cursor *c, int64_t start, int64_t n)
         c->kind = l->stride[last] == 0 ? KN_LANE_SAME : KN_LANE_STEP;
 }
 
-void kn_lanes_seek_tile(const kn_lanes *l, kn_cursor *c, int64_t row, int64_t rows, int64_t column,
-                        int64_t columns)
+void kn_lanes_seek_tile(const kn_lane_access *l, kn_cursor *c, int64_t row, int64_t rows,
+                        int64_t column, int64_t columns)
 {
     c->lane = row * l->down + column * l->across;
     c->columns = columns;
@@ -97,7 +97,7 @@ void kn_lanes_seek_tile(const kn_lanes *l, kn_cursor *c, int64_t row, int64_t ro
 }
 
 /* Moves `index` to the first lane of the next run, where index[last] is 0; returns the bytes to it. */
-static int64_t next_run(const kn_lanes *l, int64_t *index)
+static int64_t next_run(const kn_lane_access *l, int64_t *index)
 {
     int k = l->rank - 1;
     int64_t by = -index[k] * l->stride[k];
@@ -127,9 +127,9 @@ static void write_run(int bytes, int64_t n, char *p, int64_t stride, const void 
         kn_mover_of(bytes)->write(n, p, stride, in, step);
 }
 
-static bool runs_down(const kn_lanes *l) { return llabs(l->down) < llabs(l->across); }
+static bool runs_down(const kn_lane_access *l) { return llabs(l->down) < llabs(l->across); }
 
-static void gather_tile(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out)
+static void gather_tile(const kn_lane_access *l, const kn_cursor *c, int64_t n, void *out)
 {
     const char *p = kn_lanes_at(l, c);
     int64_t rows = n / c->columns;
@@ -143,7 +143,7 @@ static void gather_tile(const kn_lanes *l, const kn_cursor *c, int64_t n, void *
                      l->across);
 }
 
-static void scatter_tile(const kn_lanes *l, const kn_cursor *c, int64_t n, const char *in,
+static void scatter_tile(const kn_lane_access *l, const kn_cursor *c, int64_t n, const char *in,
                          bool same)
 {
     char *p = kn_lanes_at(l, c);
@@ -156,7 +156,7 @@ static void scatter_tile(const kn_lanes *l, const kn_cursor *c, int64_t n, const
                       same ? in : in + i * c->columns * l->bytes, same ? 0 : 1);
 }
 
-void kn_lanes_gather(const kn_lanes *l, const kn_cursor *c, int64_t n, void *out)
+void kn_lanes_gather(const kn_lane_access *l, const kn_cursor *c, int64_t n, void *out)
 {
     char *p = kn_lanes_at(l, c), *to = out;
     if (c->kind == KN_LANE_TILE) {
@@ -201,7 +201,8 @@ static void count_64(int64_t n, uint64_t at, uint64_t stride, uint64_t *out)
         out[i] = at;
 }
 
-void kn_lanes_count(const kn_lanes *l, const kn_cursor *c, int64_t n, kn_dtype dtype, void *out)
+void kn_lanes_count(const kn_lane_access *l, const kn_cursor *c, int64_t n, kn_dtype dtype,
+                    void *out)
 {
     int64_t at = l->start + c->outer + c->lane, index[KN_MAX_RANK];
     int last = l->rank - 1;
@@ -224,7 +225,7 @@ void kn_lanes_count(const kn_lanes *l, const kn_cursor *c, int64_t n, kn_dtype d
 }
 
 /* Do the lanes of the run at `index` store? Index 0 along every `once` axis but the last. */
-static bool stores_here(const kn_lanes *l, const int64_t *index)
+static bool stores_here(const kn_lane_access *l, const int64_t *index)
 {
     for (int k = 0; k < l->rank - 1; k++)
         if (l->once[k] && index[k] != 0)
@@ -232,7 +233,8 @@ static bool stores_here(const kn_lanes *l, const int64_t *index)
     return true;
 }
 
-void kn_lanes_scatter(const kn_lanes *l, const kn_cursor *c, int64_t n, const void *in, bool same)
+void kn_lanes_scatter(const kn_lane_access *l, const kn_cursor *c, int64_t n, const void *in,
+                      bool same)
 {
     char *p = kn_lanes_at(l, c);
     const char *from = in;

@@ -58,7 +58,7 @@ void kn_cpu_side_numbers(const kn_phase *p, int64_t beside, int64_t *numbers)
         numbers[kn_c_member_stride(p, true, s)] *= beside;
 }
 
-void kn_cpu_side_make(kn_cpu_side *s, const kn_job *job, int64_t beside, kn_lanes *lanes)
+void kn_cpu_side_make(kn_cpu_side *s, const kn_job *job, int64_t beside, kn_lane_access *lanes)
 {
     s->job = *job;
     s->phase = *job->phase;
@@ -69,7 +69,7 @@ void kn_cpu_side_make(kn_cpu_side *s, const kn_job *job, int64_t beside, kn_lane
     s->phase.nest.groups *= beside;
     s->phase.nest.members /= beside;
     for (int a = 0; a < job->plan->accesses.len; a++) {
-        kn_lanes *l = &lanes[a];
+        kn_lane_access *l = &lanes[a];
         *l = job->lanes[a];
         l->rank = 1;
         l->extent[0] = s->phase.nest.groups;

@@ -29,6 +29,6 @@ typedef struct kn_cpu_side {
 } kn_cpu_side;
 
 /* Makes it of a bound job; `lanes` is memory for those of its accesses. */
-void kn_cpu_side_make(kn_cpu_side *s, const kn_job *job, int64_t beside, kn_lanes *lanes);
+void kn_cpu_side_make(kn_cpu_side *s, const kn_job *job, int64_t beside, kn_lane_access *lanes);
 
 #endif

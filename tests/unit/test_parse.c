@@ -463,8 +463,8 @@ static void lacks(void **state)
     (void)state;
     assert_non_null(kn_missing_advice("cumsum"));
     assert_null(kn_missing_advice("frob"));
-    for (int i = 0; kn_function_name(i); i++)
-        assert_null(kn_missing_advice(kn_function_name(i)));
+    for (int i = 0; kn_callee_name(i); i++)
+        assert_null(kn_missing_advice(kn_callee_name(i)));
 }
 
 /* ---- types that became wider ---- */

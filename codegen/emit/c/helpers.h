@@ -22,7 +22,7 @@ typedef double _Complex c128;
 #ifndef KN_WORK /* of a phase's function */
 #define KN_WORK __attribute__((visibility("default")))
 #endif
-#define KN_ALIGNED __attribute__((aligned(16)))
+#define KN_VECTOR_ALIGNED __attribute__((aligned(16)))
 
 /* Loops that reduce rows do more for each line of memory than processors look ahead past: KN_FOLD_LANES elements that follow
  * in KN_AHEAD bytes. It is harmless past the end of an array. */

@@ -102,7 +102,7 @@ static void put_state(kn_c_writer *w)
             kn_c_line(w, "%s r%d; %s acc%d;", kn_c_type(red->dtype), r,
                       kn_c_type(kn_c_accumulator(p, red)), r);
         else
-            kn_c_line(w, "%s r%d; KN_ALIGNED char acc%d[32];", kn_c_type(red->dtype), r, r);
+            kn_c_line(w, "%s r%d; KN_VECTOR_ALIGNED char acc%d[32];", kn_c_type(red->dtype), r, r);
     }
     w->indent--;
     kn_c_line(w, "} %s;\n", name);

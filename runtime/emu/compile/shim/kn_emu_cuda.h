@@ -408,23 +408,23 @@ KN_EMU_REDUCE(__reduce_xor_sync, unsigned, KN_EMU_REDUCE_XOR)
     {                                                                                              \
         return name((T *)p, v, kn_emu_line);                                                       \
     }
-#define KN_EMU_ATOMIC(name, op)                                                                    \
+#define KN_EMU_ATOMIC_FUNCTION(name, op)                                                           \
     KN_EMU_ATOMIC_SCOPE(name, op)                                                                  \
     KN_EMU_ATOMIC_SCOPE(name##_block, op)                                                          \
     KN_EMU_ATOMIC_SCOPE(name##_system, op)
-KN_EMU_ATOMIC(atomicAdd, KN_EMU_ATOMIC_ADD)
-KN_EMU_ATOMIC(atomicSub, KN_EMU_ATOMIC_SUB)
-KN_EMU_ATOMIC(atomicMin, KN_EMU_ATOMIC_MIN)
-KN_EMU_ATOMIC(atomicMax, KN_EMU_ATOMIC_MAX)
-KN_EMU_ATOMIC(atomicExch, KN_EMU_ATOMIC_EXCH)
-KN_EMU_ATOMIC(atomicAnd, KN_EMU_ATOMIC_AND)
-KN_EMU_ATOMIC(atomicOr, KN_EMU_ATOMIC_OR)
-KN_EMU_ATOMIC(atomicXor, KN_EMU_ATOMIC_XOR)
-KN_EMU_ATOMIC(atomicInc, KN_EMU_ATOMIC_INC)
-KN_EMU_ATOMIC(atomicDec, KN_EMU_ATOMIC_DEC)
-#undef KN_EMU_ATOMIC
+KN_EMU_ATOMIC_FUNCTION(atomicAdd, KN_EMU_ATOMIC_ADD)
+KN_EMU_ATOMIC_FUNCTION(atomicSub, KN_EMU_ATOMIC_SUB)
+KN_EMU_ATOMIC_FUNCTION(atomicMin, KN_EMU_ATOMIC_MIN)
+KN_EMU_ATOMIC_FUNCTION(atomicMax, KN_EMU_ATOMIC_MAX)
+KN_EMU_ATOMIC_FUNCTION(atomicExch, KN_EMU_ATOMIC_EXCH)
+KN_EMU_ATOMIC_FUNCTION(atomicAnd, KN_EMU_ATOMIC_AND)
+KN_EMU_ATOMIC_FUNCTION(atomicOr, KN_EMU_ATOMIC_OR)
+KN_EMU_ATOMIC_FUNCTION(atomicXor, KN_EMU_ATOMIC_XOR)
+KN_EMU_ATOMIC_FUNCTION(atomicInc, KN_EMU_ATOMIC_INC)
+KN_EMU_ATOMIC_FUNCTION(atomicDec, KN_EMU_ATOMIC_DEC)
+#undef KN_EMU_ATOMIC_FUNCTION
 #undef KN_EMU_ATOMIC_SCOPE
-#define KN_EMU_ATOMIC(name)                                                                        \
+#define KN_EMU_ATOMIC_FUNCTION(name)                                                               \
     template <class T>                                                                             \
     KN_EMU_INLINE T name(T *p, typename kn_emu::same<T>::type compare,                             \
                          typename kn_emu::same<T>::type v, KN_EMU_LINE)                            \
@@ -433,10 +433,10 @@ KN_EMU_ATOMIC(atomicDec, KN_EMU_ATOMIC_DEC)
                                               kn_emu::bits(v), kn_emu::bits(compare),              \
                                               kn_emu_line));                                       \
     }
-KN_EMU_ATOMIC(atomicCAS)
-KN_EMU_ATOMIC(atomicCAS_block)
-KN_EMU_ATOMIC(atomicCAS_system)
-#undef KN_EMU_ATOMIC
+KN_EMU_ATOMIC_FUNCTION(atomicCAS)
+KN_EMU_ATOMIC_FUNCTION(atomicCAS_block)
+KN_EMU_ATOMIC_FUNCTION(atomicCAS_system)
+#undef KN_EMU_ATOMIC_FUNCTION
 
 // ---- loads and stores with cache hints ----
 
