@@ -17,8 +17,8 @@ static void copy_access(kn_arena *a, kn_value *v)
         return;
     kn_access *acc = KN_NEW(a, kn_access);
     *acc = *v->access;
-    if (acc->place)
-        acc->place = kn_alloc_copy(a, acc->place, sizeof *acc->place * (size_t)v->nin);
+    if (acc->gathered)
+        acc->gathered = kn_alloc_copy(a, acc->gathered, sizeof *acc->gathered * (size_t)v->nin);
     v->access = acc;
 }
 

@@ -59,11 +59,11 @@ typedef struct kn_extents kn_extents;
 typedef struct kn_strides kn_strides;
 
 /* An axis of an array that a GATHER does not walk but indexes by a value. */
-typedef struct kn_place {
+typedef struct kn_gathered_axis {
     int64_t stride;              /* (n) elements */
     int64_t extent;              /* (n) indices are below it */
     kn_dim stride_is, extent_is; /* their formulas, or NULL */
-} kn_place;
+} kn_gathered_axis;
 
 /* What becomes of the lines of the L2 cache that an access touches. */
 typedef enum kn_cache {
@@ -86,9 +86,9 @@ typedef struct kn_access {
     bool shifted;                /* offset may be other than 0 */
     int64_t offset;              /* (n) elements */
     int64_t split_stride; /* (n) KN_STORE_PARTIAL: elements from one part's results to the next's */
-    kn_place *place;      /* GATHER: what each operand indexes; else NULL */
-    bool checked;         /* GATHER: report indices that are out of bounds */
-    const kn_strides *formula; /* of offset and strides, along the region's axes; NULL: none */
+    kn_gathered_axis *gathered; /* GATHER: what each operand indexes; else NULL */
+    bool checked;               /* GATHER: report indices that are out of bounds */
+    const kn_strides *formula;  /* of offset and strides, along the region's axes; NULL: none */
 } kn_access;
 
 /* Do both address the same elements of the same buffer? */
@@ -105,7 +105,7 @@ bool kn_access_transposed(const kn_access *acc, int across, int down, int bytes)
 
 typedef enum kn_vkind {
     KN_V_LOAD,   /* access */
-    KN_V_GATHER, /* access, plus in[k] * access->place[k].stride for each k */
+    KN_V_GATHER, /* access, plus in[k] * access->gathered[k].stride for each k */
     KN_V_INDEX,  /* an i64 or i32: the offset that access has; its buf is KN_BUF_COUNT */
     KN_V_SCALAR, /* kernel->scalars[index] */
     KN_V_CONST,  /* value */

@@ -88,10 +88,10 @@ static void nest_params(params *ps, const kn_kernel *k, int p)
         if (kn_has_access(v))
             access_params(ps, ph, p, v->access, 'v', i);
         for (int j = 0; v->kind == KN_V_GATHER && j < v->nin; j++) {
-            put_formula(ps, v->access->place[j].stride, v->access->place[j].stride_is,
+            put_formula(ps, v->access->gathered[j].stride, v->access->gathered[j].stride_is,
                         place_name(ps, p, i, j, "stride"));
             if (v->access->checked)
-                put_formula(ps, v->access->place[j].extent, v->access->place[j].extent_is,
+                put_formula(ps, v->access->gathered[j].extent, v->access->gathered[j].extent_is,
                             place_name(ps, p, i, j, "extent"));
         }
     }

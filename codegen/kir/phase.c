@@ -297,7 +297,7 @@ kn_touched kn_read_touches(kn_arena *a, const kn_phase *p, int value)
         touched.most = kn_capped_product(touched.most, walked ? p->nest.axes[i].extent : 1);
     }
     for (int k = 0; v->kind == KN_V_GATHER && k < v->nin; k++)
-        touched.most = kn_capped_product(touched.most, v->access->place[k].extent);
+        touched.most = kn_capped_product(touched.most, v->access->gathered[k].extent);
     return touched;
 }
 

@@ -50,7 +50,7 @@ static void print_value(kn_text *t, const kn_kernel *k, const kn_phase *ph, int 
         for (int j = 0; j < v->nin; j++) {
             kn_putf(t, " + v%d", v->in[j]);
             if (numbers)
-                kn_putf(t, " * %lld", (long long)v->access->place[j].stride);
+                kn_putf(t, " * %lld", (long long)v->access->gathered[j].stride);
         }
         kn_put(t, v->access->checked ? " checked" : "");
         break;

@@ -31,8 +31,8 @@ bool kn_value_same(const kn_value *x, const kn_value *y)
     case KN_V_GATHER:
         return kn_access_same(x->access, y->access) && x->access->checked == y->access->checked &&
                memcmp(x->in, y->in, sizeof x->in) == 0 &&
-               memcmp(x->access->place, y->access->place,
-                      sizeof *x->access->place * (size_t)x->nin) == 0;
+               memcmp(x->access->gathered, y->access->gathered,
+                      sizeof *x->access->gathered * (size_t)x->nin) == 0;
     case KN_V_CONST:
         return x->value.i == y->value.i &&
                memcmp(&x->value.im, &y->value.im, sizeof x->value.im) == 0;

@@ -170,10 +170,10 @@ static bool is_wide(const kn_kernel *k)
             if (!acc)
                 continue;
             int64_t reach = acc->split_stride * kn_parts_left(ph);
-            for (int x = 0; v && acc->place && x < v->nin; x++) {
-                const kn_place *place = &v->access->place[x];
-                int64_t s = place->stride < 0 ? -place->stride : place->stride;
-                reach += s * (place->extent > 0 ? place->extent - 1 : 0);
+            for (int x = 0; v && acc->gathered && x < v->nin; x++) {
+                const kn_gathered_axis *axis = &v->access->gathered[x];
+                int64_t s = axis->stride < 0 ? -axis->stride : axis->stride;
+                reach += s * (axis->extent > 0 ? axis->extent - 1 : 0);
             }
             reach += acc->offset < 0 ? -acc->offset : acc->offset;
             for (int x = 0; x < ph->nest.naxes; x++) {

@@ -20,7 +20,7 @@ static void start_folds(kn_frame *f, const kn_stage *stage, int64_t n)
         const kn_fold *fold = f->job->plan->folds[stage->reds.data[i]];
         kn_accumulator *red = &f->red[stage->reds.data[i]];
         if (!fold) {
-            kn_frame_start_own(f, stage->reds.data[i], n);
+            kn_frame_start_user_fold(f, stage->reds.data[i], n);
             continue;
         }
         fold->start(n, red->acc);
@@ -58,7 +58,7 @@ static void finish_folds(kn_frame *f, const kn_stage *stage, int64_t n)
         const bool sum = plan->owner[r] != r && f->job->phase->nest.reds.data[r].op == KN_OP_SUM;
         const void *acc = fold && fold->blocked && f->job->cols ? red->total : red->acc;
         if (!fold) {
-            kn_frame_finish_own(f, r, n);
+            kn_frame_finish_user_fold(f, r, n);
             continue;
         }
         if (sum) {
@@ -358,7 +358,7 @@ kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p)
                         .col_lanes = plan->col_lanes,
                         .kept = plan->kept ? KN_FRAME_MEMBERS : 0,
                         .work = plan->work,
-                        .owns = plan->owns,
+                        .group_work = plan->group_buffers,
                         .run_rows = plan->by_rows ? ROW_LANES : RUN_LANES,
                         .run_cols = RUN_LANES};
 }

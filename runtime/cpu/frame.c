@@ -50,13 +50,13 @@ static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *a
     size_t most = (size_t)(cols ? plan->col_lanes : plan->row_lanes), scratch = 0;
     for (int r = 0; r < plan->nreds; r++) {
         size_t acc = plan->folds[r] ? (size_t)plan->folds[r]->acc_bytes : plan->widest;
-        size_t own = plan->own_folds[r] ? kn_own_scratch(plan->own_folds[r], most) : 0;
+        size_t user = plan->user_folds[r] ? kn_user_fold_scratch(plan->user_folds[r], most) : 0;
         state = acc > state ? acc : state;
-        scratch = own > scratch ? own : scratch;
+        scratch = user > scratch ? user : scratch;
     }
     state = round64(lanes * state + (cols ? STAGGER : 0));
     size_t accs = (size_t)plan->nreds * (2 * state + round64(each));
-    size_t owns = round64((size_t)(plan->owns + plan->fixed.len) * each);
+    size_t group_buffers = round64((size_t)(plan->group_buffers + plan->fixed.len) * each);
     size_t slots = (size_t)(plan->slots + 1) * slot,
            kept = (size_t)plan->kept * kn_cpu_row_bytes(plan);
     if (f) {
@@ -66,21 +66,22 @@ static size_t lay_out(const kn_phase_plan *plan, bool cols, kn_frame *f, char *a
         char *memory = at + values + cursors + reds;
         for (int r = 0; r < plan->nreds; r++, memory += 2 * state + round64(each))
             f->red[r] = (kn_accumulator){memory, memory + state, memory + 2 * state};
-        f->owns = at + values + cursors + reds + accs;
-        f->own_bytes = each;
-        f->slots = f->owns + owns;
+        f->group_buffers = at + values + cursors + reds + accs;
+        f->group_bytes = each;
+        f->slots = f->group_buffers + group_buffers;
         f->slot_bytes = slot;
         f->kept = f->slots + slots;
-        f->own = f->kept + kept;
-        f->own_lanes = most;
+        f->user_scratch = f->kept + kept;
+        f->user_lanes = most;
     }
-    return values + cursors + reds + accs + owns + slots + kept + scratch;
+    return values + cursors + reds + accs + group_buffers + slots + kept + scratch;
 }
 
 void kn_cpu_frame_size(kn_phase_plan *plan)
 {
     plan->row_lanes = fit_lanes(plan->slots + 1, plan->widest);
-    plan->col_lanes = fit_lanes(plan->slots + 1 + plan->owns + 3 * plan->nreds, plan->widest);
+    plan->col_lanes =
+        fit_lanes(plan->slots + 1 + plan->group_buffers + 3 * plan->nreds, plan->widest);
     size_t rows = lay_out(plan, false, NULL, NULL), cols = lay_out(plan, true, NULL, NULL);
     plan->frame_bytes = rows > cols ? rows : cols;
 }
@@ -101,7 +102,7 @@ void kn_frame_init(kn_frame *f, const kn_job *job, void *scratch)
     lay_out(plan, job->cols, f, scratch);
     for (int i = 0; i < plan->fixed.len; i++) {
         int v = plan->fixed.data[i];
-        char *cell = f->owns + (size_t)(plan->owns + i) * f->own_bytes;
+        char *cell = f->group_buffers + (size_t)(plan->group_buffers + i) * f->group_bytes;
         kn_scalar_store(fixed_value(job, &job->phase->nest.values.data[v]), cell);
         f->value[v] = (kn_operand){cell, true};
     }
@@ -155,8 +156,9 @@ static void *memory_of(kn_frame *f, const kn_step *s)
 {
     if (s->kept >= 0)
         return f->kept + (size_t)s->kept * kn_cpu_row_bytes(f->job->plan) + f->done * s->bytes;
-    return s->slot >= 0 ? f->slots + (size_t)s->slot * f->slot_bytes
-                        : f->owns + (size_t)f->job->plan->own[s->value] * f->own_bytes;
+    return s->slot >= 0
+               ? f->slots + (size_t)s->slot * f->slot_bytes
+               : f->group_buffers + (size_t)f->job->plan->group_buffer[s->value] * f->group_bytes;
 }
 
 /* Points the step at its lanes in memory if they are contiguous, else copies them. */
@@ -205,8 +207,8 @@ static void add_place(kn_frame *f, const kn_step *s, int k, int64_t n, int64_t *
 {
     const kn_value *v = &f->job->phase->nest.values.data[s->value];
     const kn_operand *by = &f->value[s->in[k]];
-    const int64_t *at = by->data, size = v->access->place[k].extent,
-                  stride = v->access->place[k].stride * s->bytes;
+    const int64_t *at = by->data, size = v->access->gathered[k].extent,
+                  stride = v->access->gathered[k].stride * s->bytes;
     for (int64_t i = 0; i < n; i++) {
         int64_t place = at[by->same ? 0 : i];
         if (v->access->checked && (place < 0 || place >= size)) {
@@ -296,21 +298,21 @@ static void operate(kn_frame *f, const kn_step *s, int64_t n)
 }
 
 /* The accumulators of the values that user-defined reduction r carries. */
-static const kn_own *own_of(kn_frame *f, int r, char **acc)
+static const kn_user_fold *user_fold_of(kn_frame *f, int r, char **acc)
 {
-    const kn_own *own = f->job->plan->own_folds[r];
-    for (int c = 0; c < own->by->count; c++)
+    const kn_user_fold *fold = f->job->plan->user_folds[r];
+    for (int c = 0; c < fold->by->count; c++)
         acc[c] = f->red[r + c].acc;
-    return own;
+    return fold;
 }
 
-void kn_frame_start_own(kn_frame *f, int r, int64_t n)
+void kn_frame_start_user_fold(kn_frame *f, int r, int64_t n)
 {
     char *acc[KN_MAX_CARRIED];
-    kn_own_start(own_of(f, r, acc), n, acc);
+    kn_user_fold_start(user_fold_of(f, r, acc), n, acc);
 }
 
-void kn_frame_finish_own(kn_frame *f, int r, int64_t n)
+void kn_frame_finish_user_fold(kn_frame *f, int r, int64_t n)
 {
     memcpy(f->red[r].result, f->red[r].acc,
            (size_t)n * (size_t)kn_bytes(f->job->phase->nest.reds.data[r].dtype));
@@ -319,13 +321,14 @@ void kn_frame_finish_own(kn_frame *f, int r, int64_t n)
 static void fold_own(kn_frame *f, const kn_step *s, int64_t n)
 {
     char *acc[KN_MAX_CARRIED];
-    const kn_own *own = own_of(f, s->red, acc);
+    const kn_user_fold *fold = user_fold_of(f, s->red, acc);
     kn_operand in[KN_MAX_CARRIED];
     for (int c = 0; c < s->nin; c++) {
         in[c] = f->value[s->in[c]];
         in[c].same = in[c].same && n > 1;
     }
-    (f->job->cols ? kn_own_accumulate : kn_own_reduce)(own, n, acc, in, f->own_lanes, f->own);
+    (f->job->cols ? kn_user_fold_accumulate : kn_user_fold_reduce)(fold, n, acc, in, f->user_lanes,
+                                                                   f->user_scratch);
 }
 
 static void fold(kn_frame *f, const kn_step *s, int64_t n)

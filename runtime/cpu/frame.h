@@ -36,10 +36,10 @@ typedef struct kn_frame {
     kn_operand *value;   /* per value */
     kn_cursor *cursor;   /* per access */
     kn_accumulator *red; /* per reduction */
-    char *slots, *owns, *kept;
-    char *own;        /* scratch of user-defined reductions */
-    size_t own_lanes; /* lanes that it has room for */
-    size_t slot_bytes, own_bytes;
+    char *slots, *group_buffers, *kept;
+    char *user_scratch; /* of user-defined reductions */
+    size_t user_lanes;  /* lanes that it has room for */
+    size_t slot_bytes, group_bytes;
     int64_t done;               /* lanes of the row, or tile, that this sweep has finished */
     int64_t outer[KN_MAX_RANK]; /* index along the outer axes */
     int64_t part;
@@ -50,8 +50,8 @@ typedef struct kn_frame {
 void kn_frame_init(kn_frame *f, const kn_job *job, void *scratch);
 
 /* Starts the user-defined reduction whose first value is r, over n groups; and writes the results of r alone. */
-void kn_frame_start_own(kn_frame *f, int r, int64_t n);
-void kn_frame_finish_own(kn_frame *f, int r, int64_t n);
+void kn_frame_start_user_fold(kn_frame *f, int r, int64_t n);
+void kn_frame_finish_user_fold(kn_frame *f, int r, int64_t n);
 
 /* Repeats what group values have, and results that the steps take, for groups side by side. */
 void kn_frame_spread(kn_frame *f, const kn_steps *steps, int64_t groups, int64_t times);

@@ -263,7 +263,7 @@ static kn_status plan_groups(planner *pl, int t)
     }
     for (int i = 0; i < steps->len; i++)
         if (steps->data[i].kind != KN_STEP_RESULT)
-            pl->plan->own[steps->data[i].value] = pl->plan->owns++;
+            pl->plan->group_buffer[steps->data[i].value] = pl->plan->group_buffers++;
     for (int s = 0; s < p->nest.stores.len; s++) {
         const kn_store *store = &p->nest.stores.data[s];
         bool last = t == p->nest.nsweeps;
@@ -388,9 +388,9 @@ static kn_status plan_phase(planner *pl)
     plan->nstages = p->nest.nsweeps + 1;
     plan->stages = KN_NEW_ARRAY(pl->arena, kn_stage, plan->nstages);
     plan->folds = KN_NEW_ARRAY(pl->arena, const kn_fold *, p->nest.reds.len);
-    plan->own_folds = KN_NEW_ARRAY(pl->arena, const kn_own *, p->nest.reds.len);
+    plan->user_folds = KN_NEW_ARRAY(pl->arena, const kn_user_fold *, p->nest.reds.len);
     plan->owner = KN_NEW_ARRAY(pl->arena, int, p->nest.reds.len);
-    plan->own = KN_NEW_ARRAY(pl->arena, int, p->nest.values.len);
+    plan->group_buffer = KN_NEW_ARRAY(pl->arena, int, p->nest.values.len);
     for (int r = 0; r < p->nest.reds.len; r++) {
         const kn_red *red = &p->nest.reds.data[r];
         kn_dtype in = p->nest.values.data[red->value].dtype;
@@ -398,7 +398,7 @@ static kn_status plan_phase(planner *pl)
         plan->owner[r] = kn_c_owner(p, r);
         if (red->by) {
             if (plan->owner[r] == r)
-                KN_TRY(kn_own_make(pl->arena, pl->loops, red->by, &plan->own_folds[r]));
+                KN_TRY(kn_user_fold_make(pl->arena, pl->loops, red->by, &plan->user_folds[r]));
             continue;
         }
         plan->folds[r] = kn_loops_fold(pl->loops, red->op, in);
@@ -416,7 +416,7 @@ static kn_status plan_phase(planner *pl)
     find_kept(pl);
     KN_TRY(find_accesses(pl));
     for (int v = 0; v < p->nest.values.len; v++) {
-        plan->own[v] = -1;
+        plan->group_buffer[v] = -1;
         if (pl->needed[v] && is_fixed(&p->nest.values.data[v]))
             kn_push(pl->arena, &plan->fixed, v);
     }

@@ -9,7 +9,7 @@
 
 #include "codegen/kir/kir.h"
 #include "runtime/cpu/loops.h"
-#include "runtime/cpu/own.h"
+#include "runtime/cpu/user_fold.h"
 
 typedef enum kn_step_kind {
     KN_STEP_LOAD,   /* value from access */
@@ -61,7 +61,7 @@ typedef struct kn_phase_plan {
     /* per reduction: its owner's; NULL for user-defined ones */
     const kn_fold **folds;
     /* per reduction: the user-defined reduction whose first value it is, else NULL */
-    const kn_own **own_folds;
+    const kn_user_fold **user_folds;
     int *owner; /* per reduction: the one whose accumulator has its result */
     int nreds;
     kn_stage *stages;
@@ -72,10 +72,10 @@ typedef struct kn_phase_plan {
     bool all_rows;      /* and each gather's places are by_row, or of the group */
     /* outputs may overlap inputs: a block reads its inputs before it writes its outputs */
     bool ordered;
-    int slots; /* block buffers of element values */
-    int kept;  /* row buffers, of KN_FRAME_MEMBERS elements of all lanes */
-    int *own;  /* per value: the group buffer, or -1 */
-    int owns;
+    int slots;         /* block buffers of element values */
+    int kept;          /* row buffers, of KN_FRAME_MEMBERS elements of all lanes */
+    int *group_buffer; /* per value: the group buffer, or -1 */
+    int group_buffers;
     int work;                 /* steps of all sweeps, the cost of a member */
     int row_lanes, col_lanes; /* the most lanes of a block */
     size_t widest;            /* bytes of a lane in the widest buffer */

@@ -14,7 +14,7 @@ typedef struct kn_c_shape {
     int divisible;            /* its members can be divided: no reductions, no second sweep */
     int row_lanes, col_lanes; /* the most lanes of a block */
     int kept; /* members of the rows that keep values for later sweeps, at most; 0: none does */
-    int work, owns;         /* steps: of a member, and of a group */
+    int work, group_work;   /* steps: of a member, and of a group */
     int run_rows, run_cols; /* runs of lanes at least this long get blocks of their own */
 } kn_c_shape;
 
@@ -74,7 +74,7 @@ static inline void kn_cut_runs(kn_c_cut *c, __INT64_TYPE__ run, __INT64_TYPE__ l
 static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents *e)
 {
     kn_c_cut c;
-    const double work = (double)e->groups * ((double)e->members * s->work + s->owns);
+    const double work = (double)e->groups * ((double)e->members * s->work + s->group_work);
     const int alone = e->threads == 1 || work < KN_INLINE_WORK;
     const __INT64_TYPE__ across = alone ? 1 : e->threads;
     __INT64_TYPE__ blocks = e->groups; /* rows, or tiles of groups */

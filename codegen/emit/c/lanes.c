@@ -154,7 +154,7 @@ static void place_stores(kn_c_writer *w, kn_c_lanes *l)
 static bool is_contiguous(const kn_c_writer *w, const kn_c_lanes *l, int v)
 {
     return l->way[v] == KN_C_READ && !w->ordered &&
-           (w->turned[v] >= 0 || value_at(w, v)->access->kind[w->axis] == KN_STRIDE_ONE);
+           (w->transposed[v] >= 0 || value_at(w, v)->access->kind[w->axis] == KN_STRIDE_ONE);
 }
 
 static bool has_own_array(const kn_c_writer *w, const kn_c_lanes *l, int v)
@@ -183,7 +183,7 @@ static void want_arrays(kn_c_writer *w, kn_c_lanes *l)
                 want_array(w, l, in);
         }
         if (l->way[i] == KN_C_CALLED || (l->way[i] && w->kept[i] >= 0) ||
-            (l->way[i] && l->group && w->own[i] >= 0))
+            (l->way[i] && l->group && w->group_array[i] >= 0))
             l->array[i] = true;
         if (kn_c_is_folded(w, l, i) && !is_contiguous(w, l, i))
             want_array(w, l, i);
@@ -233,8 +233,8 @@ static void assign_slots(kn_c_writer *w, kn_c_lanes *l)
             if ((!l->array[v] && !l->copied[v]) || made != loop || l->through[v] >= 0 ||
                 w->kept[v] >= 0)
                 continue;
-            if (l->group && w->own[v] >= 0) {
-                l->slot[v] = w->own[v];
+            if (l->group && w->group_array[v] >= 0) {
+                l->slot[v] = w->group_array[v];
                 continue;
             }
             /* what is folded when all runs of a block are there outlasts what each run puts into others */
@@ -243,9 +243,9 @@ static void assign_slots(kn_c_writer *w, kn_c_lanes *l)
                 slot++;
             used = slot == used ? used + 1 : used;
             busy[slot] = last_use(w, l, v);
-            l->slot[v] = w->owns + slot;
+            l->slot[v] = w->group_arrays + slot;
         }
-    w->slots = w->owns + used > w->slots ? w->owns + used : w->slots;
+    w->slots = w->group_arrays + used > w->slots ? w->group_arrays + used : w->slots;
 }
 
 /* Can one loop take several members: is it all that a sweep does for them, and knows where they are? */

@@ -52,7 +52,7 @@ static void put_steps(kn_c_writer *w, const kn_access *acc, int at)
 const char *kn_c_element(kn_c_writing *g, int v)
 {
     kn_c_writer *w = g->w;
-    if (w->turned[v] >= 0)
+    if (w->transposed[v] >= 0)
         return kn_c_printed(w, "p%d[l]", v);
     return kn_c_printed(w, "p%d[%s]", v,
                         kn_c_subscript(w, kn_c_access(w->ph, v), kn_c_number_of(w->ph, false, v)));
@@ -186,8 +186,7 @@ static void put_call(kn_c_writing *g, const kn_value *v, const char *n, const ch
     kn_c_writer *w = g->w;
     kn_text t = kn_text_new(w->a);
     unsigned uniform = 0;
-    kn_c_line(w, "{");
-    w->indent++;
+    kn_c_block(w);
     for (int k = 0; k < v->nin; k++) {
         int in = v->in[k];
         kn_put(&t, k ? ", " : "");
@@ -225,13 +224,13 @@ const char *kn_c_expression(kn_c_writing *g, int i, int loop)
 }
 
 /* " + index * stride ..." of a GATHER; `l`, where it occurs, is the lane. */
-static const char *places(kn_c_writing *g, int i)
+static const char *gather_offset(kn_c_writing *g, int i)
 {
     kn_c_writer *w = g->w;
     const kn_value *v = kn_c_value_at(g, i);
     kn_text t = kn_text_new(w->a);
     for (int k = 0; k < v->nin; k++) {
-        int at = kn_c_number_of_place(w->ph, i, k);
+        int at = kn_c_number_of_gathered(w->ph, i, k);
         const char *index = kn_c_operand(g, v->in[k], -1);
         if (v->access->checked)
             kn_putf(&t, " + kn_checked(c, %d, %s, num[%d]) * num[%d]", i, index, at + 1, at);
@@ -247,9 +246,9 @@ static void put_pointer(kn_c_writing *g, int i)
     kn_c_writer *w = g->w;
     const kn_value *v = kn_c_value_at(g, i);
     const char *type = kn_c_type(v->dtype);
-    if (w->turned[i] >= 0) {
+    if (w->transposed[i] >= 0) {
         kn_c_line(w, "const %s *const p%d = (const %s *)(s->block + %d * c->slot) + s->line;", type,
-                  i, type, w->turned[i]);
+                  i, type, w->transposed[i]);
         return;
     }
     const char *at = kn_c_origin(w, v->access, kn_c_number_of(w->ph, false, i), false);
@@ -259,7 +258,8 @@ static void put_pointer(kn_c_writing *g, int i)
     }
     bool one = v->kind == KN_V_GATHER && g->l.way[i] != KN_C_CALLED; /* index for all lanes */
     kn_c_line(w, "const %s *const p%d = (const %s *)c->buf[%d]%s%s; /* %s */", type, i, type,
-              v->access->buf, at, one ? places(g, i) : "", w->k->bufs.data[v->access->buf].name);
+              v->access->buf, at, one ? gather_offset(g, i) : "",
+              w->k->bufs.data[v->access->buf].name);
 }
 
 static void put_same(kn_c_writing *g, int i)
@@ -276,7 +276,7 @@ static void put_same(kn_c_writing *g, int i)
         kn_c_line(w, "%s %s;", type, name);
         put_call(g, v, "1", kn_c_printed(w, "&%s", name));
     }
-    if (g->l.group && w->own[i] < 0)
+    if (g->l.group && w->group_array[i] < 0)
         kn_c_line(w, "s->v%d = %s;", i, name);
 }
 
@@ -319,7 +319,7 @@ static void put_top(kn_c_writing *g)
     }
     for (int i = 0; i < p->nest.values.len; i++) {
         if (g->l.way[i] && kn_has_access(kn_c_value_at(g, i))) {
-            if (w->turned[i] < 0)
+            if (w->transposed[i] < 0)
                 put_steps(w, kn_c_access(p, i), kn_c_number_of(p, false, i));
             put_pointer(g, i);
         }
@@ -383,7 +383,8 @@ static void put_calls(kn_c_writing *g, int loop)
         if (v->kind == KN_V_GATHER) {
             kn_c_line(w, "for (i64 l = 0; l < n; l++)");
             kn_c_line(w, "    a%d[l] = p%d[%s%s];", i, i,
-                      kn_c_subscript(w, v->access, kn_c_number_of(w->ph, false, i)), places(g, i));
+                      kn_c_subscript(w, v->access, kn_c_number_of(w->ph, false, i)),
+                      gather_offset(g, i));
             continue;
         }
         put_call(g, v, "n", kn_c_printed(w, "a%d", i));
@@ -466,9 +467,8 @@ static void put_fold_function(kn_c_writing *g, const char *name)
     kn_c_writer *w = g->w;
     if (!folds(g))
         return;
-    kn_c_line(w, "static void %s_fold%d(const kn_c_call *c, %s *s, i64 n)\n{", name, g->l.stage,
-              name);
-    w->indent++;
+    kn_c_line(w, "static void %s_fold%d(const kn_c_call *c, %s *s, i64 n)", name, g->l.stage, name);
+    kn_c_block(w);
     for (int v = 0; v < w->ph->nest.values.len; v++) {
         const kn_value *value = kn_c_value_at(g, v);
         const char *type = kn_c_type(value->dtype);
@@ -498,12 +498,12 @@ void kn_c_put_lanes(kn_c_writer *w, bool group, int stage)
     w->members = g.l.several;
     g.known = KN_NEW_ARRAY(w->a, bool, n);
     g.loaded = KN_NEW_ARRAY(w->a, bool, n);
-    kn_c_line(w, "static void %s_%s%d(const kn_c_call *c, %s *s, i64 n, i64 done)\n{", name,
+    kn_c_line(w, "static void %s_%s%d(const kn_c_call *c, %s *s, i64 n, i64 done)", name,
               group      ? "group"
               : w->whole ? "whole"
                          : "sweep",
               stage, name);
-    w->indent++;
+    kn_c_block(w);
     put_top(&g);
     put_exit(&g);
     for (int loop = 0; loop < g.l.loops; loop++) {

@@ -27,7 +27,7 @@ int kn_c_member_stride(const kn_phase *p, bool store, int i)
     return kn_c_number_of(p, store, i) + 2 + p->nest.naxes - 1;
 }
 
-int kn_c_number_of_place(const kn_phase *p, int value, int k)
+int kn_c_number_of_gathered(const kn_phase *p, int value, int k)
 {
     int at = kn_c_number_of(p, true, p->nest.stores.len);
     for (int v = 0; v < value; v++)
@@ -79,8 +79,8 @@ static void put_all(numbers *to, const kn_phase *p)
     for (int i = 0; i < nest->values.len; i++) {
         const kn_value *v = &nest->values.data[i];
         for (int k = 0; v->kind == KN_V_GATHER && k < v->nin; k++) {
-            put(to, v->access->place[k].stride, v->access->place[k].stride_is);
-            put(to, v->access->place[k].extent, v->access->place[k].extent_is);
+            put(to, v->access->gathered[k].stride, v->access->gathered[k].stride_is);
+            put(to, v->access->gathered[k].extent, v->access->gathered[k].extent_is);
         }
     }
 }
@@ -89,7 +89,7 @@ int kn_c_numbers(const kn_phase *p, int64_t *out)
 {
     if (out)
         put_all(&(numbers){.nest = &p->nest, .values = out}, p);
-    return kn_c_number_of_place(p, p->nest.values.len, 0);
+    return kn_c_number_of_gathered(p, p->nest.values.len, 0);
 }
 
 void kn_c_formulas(const kn_phase *p, kn_dim *out)

@@ -175,16 +175,19 @@ static void put_row_shift(kn_c_writing *g, int r, int loop)
     const bool mean = kn_c_value_at(g, w->ph->nest.reds.data[r].value)->dtype == KN_F64;
     kn_c_line(w, "f64 shift%d;", r);
     if (!mean || w->mode != KN_C_SHORT) {
-        kn_c_line(w, mean ? "if (n < KN_FOLD_LANES) {" : "{");
-        w->indent++;
+        if (mean)
+            kn_c_open(w, "if (n < KN_FOLD_LANES)");
+        else
+            kn_c_block(w);
         kn_c_line(w, "const i64 l = 0;");
         kn_c_line(w, "shift%d = kn_shift((f64)%s);", r, put_ahead(g, r, loop));
         kn_c_close(w);
     }
     if (!mean)
         return;
-    kn_c_line(w, w->mode != KN_C_SHORT ? "else {" : "{");
-    w->indent++;
+    if (w->mode != KN_C_SHORT)
+        kn_c_line(w, "else");
+    kn_c_block(w);
     kn_c_line(w, "f64 part%d[KN_FOLD_LANES];", r);
     kn_c_line(w, "KN_LANES KN_FEW");
     kn_c_open(w, "for (i64 l = 0; l < KN_FOLD_LANES; l++)");
@@ -229,8 +232,7 @@ static void put_rest(kn_c_writing *g, int loop)
 static void put_adding_loop(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
-    kn_c_line(w, "{");
-    w->indent++;
+    kn_c_block(w);
     put_accs(g, loop);
     kn_c_line(w, "i64 from = 0;");
     kn_c_open(w, "for (; from + KN_FOLD_LANES <= n; from += KN_FOLD_LANES)");
@@ -314,8 +316,7 @@ static void put_short_adding_loop(kn_c_writing *g, int loop)
 static void put_short_loop(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
-    kn_c_line(w, "{");
-    w->indent++;
+    kn_c_block(w);
     put_vectors(g, loop);
     kn_c_open(w, "if (from < n)");
     kn_c_line(w, "from = n - KN_FOLD_LANES;");

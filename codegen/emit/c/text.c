@@ -28,6 +28,12 @@ void kn_c_open(kn_c_writer *w, const char *fmt, ...)
     w->indent++;
 }
 
+void kn_c_block(kn_c_writer *w)
+{
+    kn_c_line(w, "{");
+    w->indent++;
+}
+
 void kn_c_close(kn_c_writer *w)
 {
     w->indent--;

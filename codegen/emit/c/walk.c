@@ -42,27 +42,27 @@ static int arrays_of(const kn_phase *p, const kn_red *red)
 static void place_own(kn_c_writer *w)
 {
     const kn_phase *p = w->ph;
-    w->own = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
-    w->turned = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
+    w->group_array = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
+    w->transposed = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
     w->result = KN_NEW_ARRAY(w->a, int, p->nest.reds.len + 1);
     w->acc = KN_NEW_ARRAY(w->a, int, p->nest.reds.len + 1);
-    w->owns = 0;
+    w->group_arrays = 0;
     kn_c_place_kept(w);
     for (int i = 0; i < p->nest.values.len; i++) {
         const kn_value *v = &p->nest.values.data[i];
         bool group = w->needed[i] && kn_c_is_group(v) && v->kind != KN_V_RESULT;
-        w->own[i] = group && w->lane[i] && w->mode == KN_C_COLS ? w->owns++ : -1;
-        w->turned[i] = kn_c_is_turned(w, i) ? w->owns++ : -1;
+        w->group_array[i] = group && w->lane[i] && w->mode == KN_C_COLS ? w->group_arrays++ : -1;
+        w->transposed[i] = kn_c_is_transposed(w, i) ? w->group_arrays++ : -1;
     }
     for (int r = 0; r < p->nest.reds.len && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];
-        w->result[r] = w->owns++;
-        w->acc[r] = w->owns;
+        w->result[r] = w->group_arrays++;
+        w->acc[r] = w->group_arrays;
         if (kn_c_owner(p, r) != r)
             continue;
-        w->owns += arrays_of(p, red) * (has_total(red) ? 2 : 1);
+        w->group_arrays += arrays_of(p, red) * (has_total(red) ? 2 : 1);
     }
-    w->slots = w->owns;
+    w->slots = w->group_arrays;
 }
 
 static void put_state(kn_c_writer *w)
@@ -72,8 +72,7 @@ static void put_state(kn_c_writer *w)
     kn_c_line(
         w,
         "/* Where a worker is: the index along each axis, the part, the first lane's place in its row. */");
-    kn_c_line(w, "typedef struct %s {", name);
-    w->indent++;
+    kn_c_open(w, "typedef struct %s", name);
     kn_c_line(w, "i64 i[%d], part, row;", p->nest.naxes + 1);
     if (w->mode == KN_C_TILES)
         kn_c_line(w, "i64 line; /* where a row of a tile begins in an array of tiles */");
@@ -87,7 +86,7 @@ static void put_state(kn_c_writer *w)
     for (int i = 0; i < p->nest.values.len; i++) {
         const kn_value *v = &p->nest.values.data[i];
         if (w->needed[i] && kn_c_is_group(v) && v->kind != KN_V_RESULT)
-            kn_c_line(w, "%s %sv%d;", kn_c_type(v->dtype), w->own[i] >= 0 ? "*" : "", i);
+            kn_c_line(w, "%s %sv%d;", kn_c_type(v->dtype), w->group_array[i] >= 0 ? "*" : "", i);
     }
     for (int r = 0; r < p->nest.reds.len; r++) {
         const kn_red *red = &p->nest.reds.data[r];
@@ -122,9 +121,9 @@ static void put_start_state(kn_c_writer *w)
     kn_c_line(w, "s->block = scratch;");
     kn_c_line(w, "s->rows = scratch + %d * c->slot;", w->slots);
     for (int i = 0; i < p->nest.values.len; i++)
-        if (w->own[i] >= 0)
+        if (w->group_array[i] >= 0)
             kn_c_line(w, "s->v%d = (%s *)(scratch + %d * c->slot);", i,
-                      kn_c_type(p->nest.values.data[i].dtype), w->own[i]);
+                      kn_c_type(p->nest.values.data[i].dtype), w->group_array[i]);
     for (int r = 0; r < p->nest.reds.len && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];
         kn_c_line(w, "s->r%d = (%s *)(scratch + %d * c->slot);", r, kn_c_type(red->dtype),
@@ -176,8 +175,8 @@ static void put_runs_function(kn_c_writer *w, int first, int end)
     if (w->one_run)
         return;
     kn_c_line(w, "static inline void %s_runs(const kn_c_call *c, %s *s, i64 lanes,", name, name);
-    kn_c_line(w, "    void (*fn)(const kn_c_call *c, %s *s, i64 n, i64 done))\n{", name);
-    w->indent++;
+    kn_c_line(w, "    void (*fn)(const kn_c_call *c, %s *s, i64 n, i64 done))", name);
+    kn_c_block(w);
     kn_c_line(w, "const i64 *const num = c->num, row = s->row;");
     kn_c_open(w, "for (i64 done = 0, n; done < lanes; done += n)");
     kn_c_line(w, "n = KN_MIN(num[%d] - s->i[%d], lanes - done);", end - 1, end - 1);
@@ -442,7 +441,7 @@ static void put_spreads(kn_c_writer *w, int stage)
 {
     const kn_phase *p = w->ph;
     for (int v = 0; v < p->nest.values.len; v++)
-        if (w->own[v] >= 0 && kn_c_group_stage(&p->nest.values.data[v]) == stage)
+        if (w->group_array[v] >= 0 && kn_c_group_stage(&p->nest.values.data[v]) == stage)
             kn_c_line(w, "kn_repeat(s->v%d, n * (i64)sizeof *s->v%d, c->beside);", v, v);
     for (int r = 0; r < p->nest.reds.len; r++)
         if (p->nest.reds.data[r].stage == stage - 1)
@@ -477,8 +476,7 @@ static void put_sweep_of_tile(kn_c_writer *w, int stage)
     const char *const from = w->narrow ? "rest" : "from";
     const member_loop rest = {"c", "n", from, "to", "from"};
     if (w->narrow) {
-        kn_c_line(w, "{");
-        w->indent++;
+        kn_c_block(w);
         put_narrow_sweep(w, stage);
     } else {
         put_starts(w, stage, "n");
@@ -544,7 +542,7 @@ static void put_tiles(kn_c_writer *w)
         if (kn_c_turns(w, t)) {
             kn_c_line(w, "s->i[%d] = row;", down);
             kn_c_line(w, "s->i[%d] = column;", across);
-            kn_c_line(w, "%s_turn%d(c, s, rows, columns);", kn_c_state(w), t);
+            kn_c_line(w, "%s_transpose%d(c, s, rows, columns);", kn_c_state(w), t);
         }
         kn_c_open(w, "for (i64 r = 0; r < rows; r++)");
         kn_c_line(w, "s->i[%d] = row + r;", down);
@@ -573,16 +571,16 @@ void kn_c_put_walk(kn_c_writer *w)
         if (t < p->nest.nsweeps)
             kn_c_put_lanes(w, false, t);
         if (t < p->nest.nsweeps)
-            kn_c_put_turn(w, t);
+            kn_c_put_transpose(w, t);
         w->whole = !cols && w->folds[t];
         if (w->whole)
             kn_c_put_lanes(w, false, t);
         w->whole = false;
     }
     put_runs_function(w, first, end);
-    kn_c_line(w, "KN_WORK void %s_work(const kn_c_call *call, i64 unit, i64 end, char *scratch)\n{",
+    kn_c_line(w, "KN_WORK void %s_work(const kn_c_call *call, i64 unit, i64 end, char *scratch)",
               kn_c_state(w));
-    w->indent++;
+    kn_c_block(w);
     put_start_state(w);
     switch (w->mode) {
     case KN_C_ROWS: put_rows(w); break;

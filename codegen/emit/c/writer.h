@@ -8,7 +8,7 @@
  *   lanes.c     what a block of lanes computes, divided into loops (kn_c_lanes)
  *   sweep.c     one of those loops as text
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
- *   turn.c      tiles of what is contiguous down a tile, copied so that its rows are
+ *   transpose.c tiles of what is contiguous down a tile, copied so that its rows are
  *   walk.c      the walks: groups, members, blocks
  *   c.c         the translation unit */
 #ifndef KN_CODEGEN_C_WRITER_H
@@ -30,15 +30,15 @@ typedef struct kn_c_writer {
     bool *needed; /* per value: a store or reduction needs it */
     bool ordered; /* outputs may lie over inputs: a lane reads before it writes, and writes last */
     /* ---- of a walk ---- */
-    int axis;     /* that lanes are along; -1: there is one lane */
-    bool narrow;  /* cols: members may lie side by side */
-    bool one_run; /* lanes are along no other axis: a block is one run of them */
-    bool *lane;   /* per value: it may differ from lane to lane */
-    int *own;     /* per value, cols: the array of a group value; -1 */
-    int *kept;    /* per value: the row that keeps it; -1 */
-    int *over;    /* per value: the store whose place keeps it instead; -1 */
-    int *turned;  /* per value, tiles: the array that has the tile of it; -1 */
-    int owns; /* arrays of group values, results, accumulators and tiles; blocks' arrays come behind */
+    int axis;         /* that lanes are along; -1: there is one lane */
+    bool narrow;      /* cols: members may lie side by side */
+    bool one_run;     /* lanes are along no other axis: a block is one run of them */
+    bool *lane;       /* per value: it may differ from lane to lane */
+    int *group_array; /* per value, cols: the array of a group value; -1 */
+    int *kept;        /* per value: the row that keeps it; -1 */
+    int *over;        /* per value: the store whose place keeps it instead; -1 */
+    int *transposed;  /* per value, tiles: the array that has the tile of it; -1 */
+    int group_arrays; /* arrays of group values, results, accumulators and tiles; blocks' arrays come behind */
     int slots; /* the most arrays so far */
     int rows;
     int *result, *acc; /* per reduction, cols: its arrays */
@@ -62,7 +62,7 @@ const kn_access *kn_c_access(const kn_phase *p, int value);
 const kn_access *kn_c_store_access(const kn_phase *p, int store);
 /* Where the numbers of an access begin: of value or store `i`; and those of operand `k` of a GATHER. */
 int kn_c_number_of(const kn_phase *p, bool store, int i);
-int kn_c_number_of_place(const kn_phase *p, int value, int k);
+int kn_c_number_of_gathered(const kn_phase *p, int value, int k);
 
 /* ---- op.c ---- */
 
@@ -93,6 +93,7 @@ void kn_c_point_at_acc(kn_c_writer *w, int r);
 
 void kn_c_line(kn_c_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kn_c_open(kn_c_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void kn_c_block(kn_c_writer *w); /* opens one by a brace of its own line */
 void kn_c_close(kn_c_writer *w);
 const char *kn_c_printed(kn_c_writer *w, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -199,13 +200,13 @@ void kn_c_put_loop(kn_c_writing *g, int loop);
 /* What store s writes in it. */
 const char *kn_c_stored(kn_c_writing *g, int s, int loop);
 
-/* ---- turn.c ---- */
+/* ---- transpose.c ---- */
 
 /* Is v read from what is contiguous down a tile, not along its rows? */
-bool kn_c_is_turned(const kn_c_writer *w, int v);
+bool kn_c_is_transposed(const kn_c_writer *w, int v);
 bool kn_c_turns(const kn_c_writer *w, int stage);
 /* The function that copies the tiles of such values of a stage. */
-void kn_c_put_turn(kn_c_writer *w, int stage);
+void kn_c_put_transpose(kn_c_writer *w, int stage);
 
 /* ---- walk.c ---- */
 

@@ -7,8 +7,7 @@
 /* All is sent before anything is waited for. */
 void kn_cuda_exchange_all(kn_cuda_writer *w, int p)
 {
-    kn_cuda_line(w, "{ // with the other ranks");
-    w->indent++;
+    kn_cuda_block(w, "with the other ranks");
     kn_cuda_line(w, "const kn_exchange exchange = kn_begin_exchange(ranks);");
     kn_cuda_line(w, "kn_grid_barrier(barrier);");
     for (int sends = 1; sends >= 0; sends--)

@@ -96,8 +96,7 @@ static void write_local(kn_cuda_writer *w, int p, const char *lane, const char *
     for (int e = 0; e < ph->exports.len && !by_a_warp; e++)
         kn_cuda_line(w, kn_cuda_wide(ph) ? "%s x%d[%d];" : "%s x%d;", export_type(ph, e),
                      ph->first_export + e, ph->how.vec);
-    kn_cuda_line(w, "{ // phase %d, %s, local", p, ph->nest.name);
-    w->indent++;
+    kn_cuda_block(w, kn_cuda_printed(w, "phase %d, %s, local", p, ph->nest.name));
     kn_cuda_line(w, "const kn_count members = %s;",
                  kn_cuda_extents(w, ph->nest.ngroup, ph->nest.naxes));
     write_range(w, live);
@@ -499,8 +498,7 @@ static void write_phase(kn_cuda_writer *w, int p)
         kn_cuda_line(w, "if (kn_last_block(barrier + 1, gridDim.x))");
     w->block = one_block ? "0" : "blockIdx.x";
     w->blocks = one_block ? "1" : "gridDim.x";
-    kn_cuda_line(w, "{");
-    w->indent++;
+    kn_cuda_block(w, "");
     const bool beside = open_part_of_grid(w);
     switch (w->ph->how.walk) {
     case KN_WALK_FLAT: write_flat(w); break;

@@ -138,11 +138,11 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
         if (kn_kept(w->ph, i) != KN_KEEP_SHARED || kn_value_at(w->ph, i)->kind != KN_V_LOAD)
             continue;
         const char *name = kn_cuda_value(w, i), *t = kn_cuda_vector_type(w, i);
-        const int places = kn_copy_stages(w->ph);
-        kn_cuda_line(w, "%s *%s%s_kept = (%s *)(%s);", t, places > 1 ? "" : "const ", name, t, at);
+        const int stages = kn_copy_stages(w->ph);
+        kn_cuda_line(w, "%s *%s%s_kept = (%s *)(%s);", t, stages > 1 ? "" : "const ", name, t, at);
         const char *each = vectors_kept(w);
         at = kn_cuda_printed(w, "%s_kept + %s", name,
-                             places > 1 ? kn_cuda_printed(w, "%d * (%s)", places, each) : each);
+                             stages > 1 ? kn_cuda_printed(w, "%d * (%s)", stages, each) : each);
     }
 }
 

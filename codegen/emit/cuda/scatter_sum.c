@@ -15,8 +15,7 @@ static void write_range(kn_cuda_writer *w, const kn_scatter_sum *s)
                  kn_cols_width(w->ph), kn_cols_width(w->ph), kn_cols_width(w->ph));
     for (int e = 0; e < 2; e++) {
         kn_cuda_line(w, "long long %s_place;", ends[e]);
-        kn_cuda_line(w, "{");
-        w->indent++;
+        kn_cuda_block(w, "");
         kn_cuda_decompose(w, 0, w->ph->nest.ngroup, kn_cuda_printed(w, "of_tile[%d]", e));
         kn_cuda_line(w, "%s_place = (long long)(%s);", ends[e],
                      kn_cuda_offset(w, acc, 'v', s->index, NULL));

@@ -29,6 +29,12 @@ void kn_cuda_open(kn_cuda_writer *w, const char *fmt, ...)
     w->indent++;
 }
 
+void kn_cuda_block(kn_cuda_writer *w, const char *comment)
+{
+    kn_cuda_line(w, *comment ? "{ // %s" : "{", comment);
+    w->indent++;
+}
+
 void kn_cuda_close(kn_cuda_writer *w)
 {
     w->indent--;

@@ -80,9 +80,10 @@ typedef struct kn_cuda_writer {
 
 /* ---- text.c ---- */
 
-/* One line, indented; a line that opens a block; the brace that closes it. */
+/* One line, indented; a line that opens a block; a brace that does, with a comment unless that is ""; the one that closes it. */
 void kn_cuda_line(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kn_cuda_open(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void kn_cuda_block(kn_cuda_writer *w, const char *comment);
 void kn_cuda_close(kn_cuda_writer *w);
 /* A statement, under `condition` unless that is "". */
 void kn_cuda_guarded(kn_cuda_writer *w, const char *condition, const char *statement);

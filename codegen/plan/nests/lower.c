@@ -346,14 +346,14 @@ static int lower_reduce(lowering *lo, const kn_node *n, int in)
 static int lower_count(lowering *lo, const kn_node *n, kn_value gather)
 {
     kn_access from = *gather.access;
-    from.place = NULL;
+    from.gathered = NULL;
     int made = lower_load(lo, n, from);
     for (int k = 0; k < gather.nin; k++) {
         kn_value step =
-            kn_number((kn_scalar){.dtype = KN_I64, .i = gather.access->place[k].stride});
-        if (gather.access->place[k].stride_is) {
+            kn_number((kn_scalar){.dtype = KN_I64, .i = gather.access->gathered[k].stride});
+        if (gather.access->gathered[k].stride_is) {
             step.kind = KN_V_EXTENT;
-            step.index = extent_param(lo->p, gather.access->place[k].stride_is);
+            step.index = extent_param(lo->p, gather.access->gathered[k].stride_is);
         }
         int by[] = {gather.in[k], add_value(lo, step)};
         int sum[] = {made, add_elem(lo, KN_OP_MUL, KN_I64, by, 2, n->loc)};
@@ -366,7 +366,7 @@ static int lower_count(lowering *lo, const kn_node *n, kn_value gather)
 static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const int *in)
 {
     const kn_node *x = n->in[0];
-    kn_place place[KN_MAX_IN] = {{0}};
+    kn_gathered_axis gathered[KN_MAX_IN] = {{0}};
     kn_access acc;
     kn_value v = {
         .kind = KN_V_GATHER, .dtype = n->dtype, .access = &acc, .name = n->name, .loc = n->loc};
@@ -386,12 +386,12 @@ static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const 
         if (!by)
             continue;
         v.in[v.nin] = in[by];
-        place[v.nin++] = (kn_place){layout.stride[j], layout.shape[j],
-                                    layout.formula ? layout.formula->stride[j] : NULL,
-                                    layout.formula ? x->shape[j] : NULL};
+        gathered[v.nin++] = (kn_gathered_axis){layout.stride[j], layout.shape[j],
+                                               layout.formula ? layout.formula->stride[j] : NULL,
+                                               layout.formula ? x->shape[j] : NULL};
     }
     acc = access_to(lo, buf, &layout, to);
-    acc.place = place;
+    acc.gathered = gathered;
     acc.checked = n->u.gather.checked;
     if (buf == KN_BUF_COUNT)
         return lower_count(lo, n, v);

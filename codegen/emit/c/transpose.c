@@ -3,7 +3,7 @@
  * So the tile is copied first, by whole lines, to an array in which its rows are contiguous. */
 #include "codegen/emit/c/writer.h"
 
-bool kn_c_is_turned(const kn_c_writer *w, int v)
+bool kn_c_is_transposed(const kn_c_writer *w, int v)
 {
     const kn_value *value = &w->ph->nest.values.data[v];
     return w->mode == KN_C_TILES && !w->ordered && w->needed[v] && value->kind == KN_V_LOAD &&
@@ -19,7 +19,7 @@ static bool *find(const kn_c_writer *w, int stage, bool *any)
     kn_phase_needs(w->ph, stage, read);
     *any = false;
     for (int v = 0; v < n; v++) {
-        read[v] = read[v] && w->turned[v] >= 0;
+        read[v] = read[v] && w->transposed[v] >= 0;
         *any = *any || read[v];
     }
     return read;
@@ -49,16 +49,16 @@ static void put_columns(kn_c_writer *w, int v)
               v);
 }
 
-void kn_c_put_turn(kn_c_writer *w, int stage)
+void kn_c_put_transpose(kn_c_writer *w, int stage)
 {
     const char *name = kn_c_state(w);
     bool any;
     const bool *read = find(w, stage, &any);
     if (!any)
         return;
-    kn_c_line(w, "static void %s_turn%d(const kn_c_call *c, %s *s, i64 rows, i64 columns)\n{", name,
-              stage, name);
-    w->indent++;
+    kn_c_line(w, "static void %s_transpose%d(const kn_c_call *c, %s *s, i64 rows, i64 columns)",
+              name, stage, name);
+    kn_c_block(w);
     kn_c_line(w, "const i64 *const num = c->num, tile = c->tile;");
     for (int v = 0; v < w->ph->nest.values.len; v++) {
         const kn_access *acc = kn_c_access(w->ph, v);
@@ -70,7 +70,7 @@ void kn_c_put_turn(kn_c_writer *w, int stage)
         kn_c_line(w, "const %s *const p%d = (const %s *)c->buf[%d]%s; /* %s */", type, v, type,
                   acc->buf, kn_c_origin(w, acc, at, false), w->k->bufs.data[acc->buf].name);
         kn_c_line(w, "%s *const a%d = (%s *)(s->block + %d * c->slot);", type, v, type,
-                  w->turned[v]);
+                  w->transposed[v]);
         put_columns(w, v);
     }
     kn_c_close(w);
