@@ -132,7 +132,7 @@ static void schedule_params(params *ps, kn_dealing *d, int p)
     if (kn_copies_in_chunks(ph))
         put_index(ps, ph->num.copy_chunk, a ? kn_sprintf(a, "p%d_copy_chunk", p) : NULL);
     if (ph->how.rest_in_registers)
-        put_index(ps, ph->num.held, a ? kn_sprintf(a, "p%d_held", p) : NULL);
+        put_index(ps, ph->num.in_shared, a ? kn_sprintf(a, "p%d_in_shared", p) : NULL);
 }
 
 static void exchange_params(params *ps, const kn_kernel *k)

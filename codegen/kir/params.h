@@ -6,7 +6,7 @@
  *     for each access, values then stores: its offset if shifted; strides that are KN_STRIDE_PARAM; strides of the axes that
  *     a GATHER indexes and, if it is checked, their extents; the split stride
  *     split: splits, and of contiguous ranges chunk; mixed: parts; packed: pack and lanes; cluster: chunk
- *     skew, copy_chunk and held, where it has them
+ *     skew, copy_chunk and in_shared, where it has them
  *   the number of steps with room for resident values; the eviction policy; the barrier words (unsigned *)
  *   kernels that exchange with other ranks: of each buffer that they do it with the elements of a part and the first word
  *     in mailboxes; what they know of the other ranks (kn_ranks *) */

@@ -182,7 +182,7 @@ static inline bool kn_copies_in_chunks(const kn_phase *p)
 /* Members of a block's part of a group that are kept in shared memory. */
 static inline int64_t kn_phase_held(const kn_phase *p)
 {
-    return p->how.rest_in_registers ? p->num.held : p->num.chunk;
+    return p->how.rest_in_registers ? p->num.in_shared : p->num.chunk;
 }
 
 /* Stages of the async copies: copies in shared memory of each array that they bring. */

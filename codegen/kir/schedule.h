@@ -145,7 +145,7 @@ typedef struct kn_schedule {
     /* async ROWS: loads that are the same for all groups stay in registers, for all groups of a persistent block;
      * async copies have two stages, the group's and its successor's */
     bool hoisted;
-    /* async ROWS: shared memory keeps the first num.held members of a block's part, threads keep the rest in
+    /* async ROWS: shared memory keeps the first num.in_shared members of a block's part, threads keep the rest in
      * registers, in at most `steps` steps each */
     bool rest_in_registers;
     /* ---- transfer ---- */
@@ -190,12 +190,12 @@ void kn_loop_put(kn_text *t, const kn_schedule *how, const kn_sweep_loop *loop);
 
 /* The numbers of one call that a schedule needs. Calls that differ only in these share a compiled kernel. */
 typedef struct kn_numbers {
-    int64_t splits; /* split, cluster: parts of the members; else 1 */
-    int64_t chunk;  /* split, cluster: members of a part, a multiple of vec; else all members */
-    int64_t parts;  /* mixed: parts of the groups */
-    int64_t rounds; /* mixed: groups of a part, at most */
-    int64_t pack;   /* packed: groups of a tile */
-    int64_t held;   /* rest_in_registers: members of a block's part that are in shared memory */
+    int64_t splits;    /* split, cluster: parts of the members; else 1 */
+    int64_t chunk;     /* split, cluster: members of a part, a multiple of vec; else all members */
+    int64_t parts;     /* mixed: parts of the groups */
+    int64_t rounds;    /* mixed: groups of a part, at most */
+    int64_t pack;      /* packed: groups of a tile */
+    int64_t in_shared; /* rest_in_registers: members of a block's part that are in shared memory */
     /* async ROWS: members of a chunk; copies refill it while the block works on the others */
     int64_t copy_chunk;
     /* launch skew: nanoseconds from the first copies of one cluster to those of the next */

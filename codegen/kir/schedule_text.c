@@ -34,7 +34,7 @@ static const word other_words[] = {{"beside", FLAG, HOW(beside)},
                                    {"async", FLAG, HOW(async)},
                                    {"hoisted", FLAG, HOW(hoisted)},
                                    {"chunk", LONG, NUM(copy_chunk)},
-                                   {"held", LONG, NUM(held)},
+                                   {"in_shared", LONG, NUM(in_shared)},
                                    {"rest_in_registers", FLAG, HOW(rest_in_registers)},
                                    {"by_chunk", FLAG, HOW(by_chunk)},
                                    {"persistent", FLAG, HOW(persistent)},
@@ -199,7 +199,7 @@ static void leave_sizes(kn_kernel_schedule *s)
 {
     for (int p = 0; p < s->phases.len; p++) {
         kn_phase_schedule *of = &s->phases.data[p];
-        of->num.chunk = of->num.parts = of->num.rounds = of->num.pack = of->num.held =
+        of->num.chunk = of->num.parts = of->num.rounds = of->num.pack = of->num.in_shared =
             of->num.copy_chunk = 0;
         of->how.loops.len = of->how.transposes.len = 0;
         of->how.tail = false;

@@ -118,7 +118,7 @@ static kn_status verify_phase(const kn_kernel *k, int p)
     KN_TRY(verify_vectors(k, p));
     if (ph->how.rest_in_registers &&
         (!kn_copies_groups(ph) || ph->how.unaligned ||
-         ph->num.chunk - ph->num.held > (int64_t)ph->how.steps * kn_phase_step(ph)))
+         ph->num.chunk - ph->num.in_shared > (int64_t)ph->how.steps * kn_phase_step(ph)))
         return broken(k, p,
                       "registers keep the rest of what async copies bring, in aligned vectors");
     if (ph->how.hoisted && (!kn_copies_groups(ph) || !ph->how.steps || ph->how.rest_in_registers))

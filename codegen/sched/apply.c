@@ -45,8 +45,9 @@ static kn_status keeps_shape(int p, const kn_phase *ph, const kn_phase_schedule 
          "the parts of what is mixed are the planner's");
     RULE(how->hoisted <= shaped->hoisted && how->rest_in_registers == shaped->rest_in_registers,
          "what is hoisted, or has a rest in registers, is the planner's");
-    RULE(!how->rest_in_registers || (s->num.splits == ph->num.splits &&
-                                     s->num.chunk == ph->num.chunk && s->num.held == ph->num.held),
+    RULE(!how->rest_in_registers ||
+             (s->num.splits == ph->num.splits && s->num.chunk == ph->num.chunk &&
+              s->num.in_shared == ph->num.in_shared),
          "the parts of what has a rest in registers are the planner's");
     return KN_OK;
 }
@@ -101,7 +102,7 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
              "rows times lanes of columns are the block");
     if (how->cluster)
         KN_TRY(legal_cluster(p, at, ph));
-    RULE(!how->rest_in_registers || ph->num.chunk - ph->num.held <= how->steps * side,
+    RULE(!how->rest_in_registers || ph->num.chunk - ph->num.in_shared <= how->steps * side,
          "all steps together have all that is not in shared memory");
     RULE(!how->mixed || how->steps, "mixed phases have a group's elements in registers");
     if (how->walk == KN_WALK_ROWS && how->steps && !how->rest_in_registers && !how->hoisted)
@@ -201,7 +202,7 @@ static kn_phase_schedule with_sizes(const kn_phase *shaped, const kn_phase_sched
     n->parts = n->parts ? n->parts : shaped->num.parts;
     n->rounds = n->rounds ? n->rounds : shaped->num.rounds;
     n->pack = n->pack ? n->pack : shaped->num.pack;
-    n->held = n->held ? n->held : shaped->num.held;
+    n->in_shared = n->in_shared ? n->in_shared : shaped->num.in_shared;
     if (with.how.packed && !with.how.lanes) {
         with.how.tpg = shaped->how.tpg;
         with.how.lanes = shaped->how.lanes;

@@ -109,8 +109,8 @@ static bool with_a_part(const kn_site *at, const kn_phase *ph, int64_t blocks, k
     if (!each || ph->how.unaligned || !kn_phase_one_run(ph) || kn_has_state(ph, KN_STATE_MOMENTS))
         return false;
     with->how.rest_in_registers = true;
-    with->num.held = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;
-    int64_t rest = with->num.chunk - with->num.held;
+    with->num.in_shared = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;
+    int64_t rest = with->num.chunk - with->num.in_shared;
     return rest > 0 && rest <= kn_rows_rest_steps(ph) * most_threads(at, ph) * ph->how.vec &&
            kn_rows_copies(with, target);
 }

@@ -149,7 +149,7 @@ static bool has_one_step(const kn_phase *ph, const kn_target *target)
 static int64_t part_bytes(const kn_phase *ph)
 {
     return kn_reread_element(ph) *
-           (ph->how.rest_in_registers ? ph->num.held : steps(ph) * ph->how.vec);
+           (ph->how.rest_in_registers ? ph->num.in_shared : steps(ph) * ph->how.vec);
 }
 
 /* Does shared memory hold a block's part of the group, and should it? Only in a kernel of one phase: others launch as

@@ -123,7 +123,7 @@ void kn_cuda_copy_first(kn_cuda_writer *w)
     const char *begin = ph->how.unaligned ? "inner" : "begin", *end = kn_cuda_copied_end(ph);
     const bool chunks = ph->how.by_chunk;
     if (ph->how.rest_in_registers)
-        kn_cuda_line(w, "const kn_count held_end = kn_least(begin + %s, %s);", kn_cuda_held(w),
+        kn_cuda_line(w, "const kn_count in_shared_end = kn_least(begin + %s, %s);", kn_cuda_held(w),
                      kn_cuda_vectors_end(ph));
     kn_cuda_line(w, "const kn_count base = rank * (kn_count)p%d_chunk;", w->p);
     kn_cuda_open(

@@ -177,13 +177,13 @@ const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_transpose *t, const char
 const char *kn_cuda_held(kn_cuda_writer *w)
 {
     return kn_cuda_printed(
-        w, w->ph->how.rest_in_registers ? "(kn_count)p%d_held" : "(kn_count)p%d_chunk", w->p);
+        w, w->ph->how.rest_in_registers ? "(kn_count)p%d_in_shared" : "(kn_count)p%d_chunk", w->p);
 }
 
 const char *kn_cuda_copied_end(const kn_phase *ph)
 {
     return ph->how.unaligned           ? "inner_end"
-           : ph->how.rest_in_registers ? "held_end"
+           : ph->how.rest_in_registers ? "in_shared_end"
                                        : kn_cuda_vectors_end(ph);
 }
 

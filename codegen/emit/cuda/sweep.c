@@ -260,8 +260,9 @@ static const kn_phase *phase_of_rest(kn_cuda_writer *w)
 static kn_cuda_unrolled steps_of_rest(kn_cuda_writer *w)
 {
     const char *lane = kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->how.vec);
-    const kn_cuda_stride by = {kn_cuda_printed(w, "begin + (kn_count)p%d_held + %s", w->p, lane),
-                               kn_cuda_vectors_end(w->ph), kn_cuda_block_times(w, w->ph->how.vec)};
+    const kn_cuda_stride by = {
+        kn_cuda_printed(w, "begin + (kn_count)p%d_in_shared + %s", w->p, lane),
+        kn_cuda_vectors_end(w->ph), kn_cuda_block_times(w, w->ph->how.vec)};
     return kn_cuda_all_steps(w, &by, true);
 }
 
@@ -317,7 +318,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].stage == t && !ph->nest.reds.data[r].across)
             kn_cuda_accumulator(w, r);
-    const kn_cuda_stride held = {by->first, kn_cuda_copied_end(ph), by->step};
+    const kn_cuda_stride in_shared = {by->first, kn_cuda_copied_end(ph), by->step};
     if (ph->how.rest_in_registers)
         write_rest(w);
     const bool arriving = ph->how.by_chunk && t == 0;
@@ -334,7 +335,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     else if (arriving)
         write_arrivals(w, by->first);
     else
-        write_loop(w, ph->how.rest_in_registers ? &held : by);
+        write_loop(w, ph->how.rest_in_registers ? &in_shared : by);
     if (ph->how.tail)
         kn_cuda_write_tail(w);
     kn_cuda_combine(w, t);
