@@ -196,8 +196,8 @@ void kn_explain_phase(const subject *s, const kn_kernel *k, int p, const kn_time
     if (!ph->local)
         kn_deal_to(&dealing, p);
     if (!ph->local && kn_runs_beside(k, p))
-        when = kn_sprintf(s->t->arena, "%s (side by side: %lld pieces of work)", when,
-                          (long long)dealing.blocks);
+        when = kn_sprintf(s->t->arena, "%s (side by side: %lld piece%s of work)", when,
+                          (long long)dealing.blocks, dealing.blocks == 1 ? "" : "s");
     kn_putf(s->t, "    %sphase %d%s: %s", ph->local ? "local " : "", p, when,
             kn_walk_text(ph->how.walk));
     put_axes(s, ph);

@@ -150,6 +150,16 @@ static void again(void **state)
         PARTS("  x: read by 2 sweeps of phase 0: a group's 4.0 MB are not kept on chip\n"), NONE);
 }
 
+/* Numbers of things, of which there may be one. */
+static void side_by_side(void **state)
+{
+    (void)state;
+    says_this(&(asked){.program = "def f(x: f32[N, C], y: f32[K]):\n"
+                                  "    return sum(x, axis=1), y + 1\n"},
+              PARTS("(side by side: 1 piece of work)", "(side by side: 128 pieces of work)"),
+              PARTS("1 pieces"));
+}
+
 static void searches(void **state)
 {
     (void)state;
@@ -368,6 +378,7 @@ static void page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {test(lines),
+                                       test(side_by_side),
                                        test(searches),
                                        test(again),
                                        test(no_lines),
