@@ -14,7 +14,7 @@
  *                                            (bound), and the us of each part
  *   merges                                   what became one loop nest, in order: each the two operations by which
  *                                            its sides touch; options.schedule "undo N" undoes the N-th
- *   autotune                                 where the program measures: the candidates of such arguments,
+ *   autotune                                 where the program measures: the candidates for these arguments,
  *                                            the schedule that each forces ("": none), as --schedule reads
  *                                            it, and its us (null: not measured yet); which
  *                                            won, how many the budget left out

@@ -2,7 +2,7 @@
  * one wait for the first of them.
  *
  * Whoever gets one has it until giving it back. What nobody has stays, for who asks next, until there are
- * KN_IDLE_KERNELS such; then the one that nobody has had for longest goes. */
+ * KN_IDLE_KERNELS of them; then the one that nobody has had for longest goes. */
 #ifndef KN_RUNTIME_KERNELS_H
 #define KN_RUNTIME_KERNELS_H
 

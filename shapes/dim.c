@@ -399,7 +399,7 @@ bool kn_dim_equal(kn_symbols *s, kn_dim a, kn_dim b)
     return a && a == kn_dim_resolve(s, b);
 }
 
-/* difference == 0 solved for a symbol that occurs once, alone, with factor 1 or -1; the latest such. */
+/* difference == 0 solved for the latest symbol that occurs once, alone, with factor 1 or -1. */
 static bool isolate(kn_symbols *s, kn_dim difference)
 {
     int best = -1;

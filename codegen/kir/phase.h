@@ -247,7 +247,7 @@ static inline kn_dtype kn_transposed_type(const kn_phase *p, const kn_transpose 
 }
 
 /* COLS: consecutive members that a thread takes at a time, to transpose them in registers; 1 where nothing is
- * transposed so. Ranges of members are multiples of it. */
+ * transposed in registers. Ranges of members are multiples of it. */
 int kn_transpose_side(const kn_phase *p);
 
 /* ---- loads in flight ---- */

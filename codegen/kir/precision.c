@@ -5,7 +5,7 @@
 /* What is known of the values while they are judged. */
 typedef struct precision {
     const kn_phase *ph;
-    bool *positive;  /* never below 0: in a sum of such the relative errors do not grow */
+    bool *positive;  /* never negative: a sum of them is relatively no further off than they are */
     bool *imprecise; /* so far, by the values that have been judged */
 } precision;
 

@@ -1,17 +1,17 @@
 /* From regions to kernels: everything between the optimised graph and source text.
  *
- *   place      which values go through memory between regions (materialise), and which are computed again where they are
- *              read (rematerialise)
- *   lower      regions -> raw phases: values, reductions, stores, strides along every axis of the region
- *   moments    mean and centred squares: without cancellation, and in one sweep where a group does not stay on chip
- *   online     maximum and sum of exponentials in one sweep, likewise
- *   cross      mixed reductions: reductions of columns in the sweep that reduces rows
- *   spread     split reductions: with too few groups for the machine, they become split phases and finishing ones
- *   local      small reductions by each block for itself instead of once, before a grid barrier
- *   normalise  axes ordered by memory; neighbours that every array walks as one are collapsed
- *   schedule   walk, threads a group, vector width (codegen/sched)
- *   assemble   kernels: barriers, parameter kinds, the canonical key
- *   workspace  temporaries that are not live at the same time share memory
+ *   materialise  which values go through memory between regions, and which are computed again where they are read
+ *                (rematerialised)
+ *   lower        regions -> raw phases: values, reductions, stores, strides along every axis of the region
+ *   moments      mean and centred squares: without cancellation, and in one sweep where a group does not stay on chip
+ *   online       maximum and sum of exponentials in one sweep, likewise
+ *   cross        mixed reductions: reductions of columns in the sweep that reduces rows
+ *   spread       split reductions: with too few groups for the machine, they become split phases and finishing ones
+ *   local        small reductions by each block for itself instead of once, before a grid barrier
+ *   normalise    axes ordered by memory; neighbours that every array walks as one are collapsed
+ *   schedule     walk, threads a group, vector width (codegen/sched)
+ *   assemble     kernels: barriers, parameter kinds, the canonical key
+ *   workspace    temporaries that are not live at the same time share memory
  *
  * The partition of the program into regions is chosen by predicted time: codegen/plan/partition.c plans other
  * partitions too, if one of them may be faster.

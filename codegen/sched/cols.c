@@ -156,7 +156,7 @@ static void share(kn_phase *ph, int64_t blocks)
     ph->num.chunk = kn_phase_part(ph, blocks);
 }
 
-/* Can clusters keep columns of such lines, of `least` blocks or twice, four times ... as many? */
+/* Can clusters keep columns in tiles whose lines are so long, of `least` blocks or twice, four times ... as many? */
 static bool in_clusters(kn_phase *ph, const kn_target *target, int line, int64_t least,
                         int64_t most, int at_once)
 {

@@ -71,7 +71,7 @@ static bool needs_hoisted(const loop_site *s)
     return needs;
 }
 
-/* Is it an access of this sweep that is transposed so? */
+/* Is it an access of this sweep that is transposed in this way? */
 static bool is_of_sweep(const loop_site *s, const kn_transpose *t)
 {
     return t->store ? s->ph->nest.stores.data[t->of].stage == s->sweep

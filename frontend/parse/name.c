@@ -47,7 +47,7 @@ bool kn_var_set(kn_parser *p, const char *name, kn_pos pos, kn_object v, bool pa
             "'%s' is used above with its meaning outside of the function; Python makes a "
             "name that is assigned local everywhere, so choose another one",
             name);
-    kn_own_store(p, &v, param ? name : NULL, var ? &var->value : NULL);
+    kn_own_storage(p, &v, param ? name : NULL, var ? &var->value : NULL);
     v.name = NULL;
     count_names(p, &v, 1);
     if (var) {

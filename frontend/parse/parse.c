@@ -91,7 +91,7 @@ static bool take_slice(kn_parser *p, kn_graph *g, const char *index, kn_object *
     x->pos = p->tok.pos;
     if (x->node->weak)
         return kn_perror(p, x->pos, KN_TYPE, "%s cannot be indexed", kn_object_text(p, x));
-    kn_own_store(p, x, NULL, NULL);
+    kn_own_storage(p, x, NULL, NULL);
     const kn_subscripts *s = kn_subscripts_of(p);
     return s && (kn_at(p, KN_TOK_END) || kn_pexpected(p, "the end of the index")) &&
            kn_index(p, x, s);

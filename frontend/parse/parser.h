@@ -183,7 +183,7 @@ size_t kn_indentation(const kn_tok *tok);
 /* ---- storage.c ---- */
 
 /* A variable's value, which was *was before, gets a storage of its own, if it has none. */
-void kn_own_store(kn_parser *p, kn_object *v, const char *param, const kn_object *was);
+void kn_own_storage(kn_parser *p, kn_object *v, const char *param, const kn_object *was);
 /* The elements of a storage, and of all that show them, become those of `base`. */
 void kn_storage_set(kn_parser *p, int storage, kn_node *base);
 /* The storage of a view of a value of storage `storage`: a number, which NumPy copies, gives a new one. */

@@ -15,13 +15,13 @@ static bool regroups(const kn_parser *p, const kn_node *node, const kn_node *fro
     return false;
 }
 
-void kn_own_store(kn_parser *p, kn_object *v, const char *param, const kn_object *was)
+void kn_own_storage(kn_parser *p, kn_object *v, const char *param, const kn_object *was)
 {
     if (v->kind == KN_OBJECT_TUPLE) {
         kn_object *items = KN_NEW_ARRAY(p->arena, kn_object, v->nitems + 1);
         for (int i = 0; i < v->nitems; i++) {
             items[i] = v->items[i];
-            kn_own_store(p, &items[i], NULL, NULL);
+            kn_own_storage(p, &items[i], NULL, NULL);
         }
         v->items = items;
     }

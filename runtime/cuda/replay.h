@@ -1,9 +1,9 @@
-/* Launches by a graph of one kernel: less than half of the host's time of cuLaunchKernel(), and the device begins 3 us
- * sooner where it was idle (docs/lab/host-time.md).
+/* Launches by a graph of one kernel, which takes less of the host's time than cuLaunchKernel() and starts an idle device
+ * sooner (docs/lab/host-time.md).
  *
- * A graph takes its device as long as a launch as long as it is launched with the parameters that it was made with;
- * told others, it reads them from memory, which is 0.5 us with cold caches. So a kernel has a graph of the one launch
- * that it was asked for so often in a row that making it has paid, and all others are launches.
+ * On the device a graph takes no longer than a launch as long as it keeps the parameters that it was made with; changed
+ * ones it reads from memory. So a kernel has one graph, of the launch that was asked for so often in a row that making
+ * it pays. All others are launches.
  *
  * A graph that is launched again waits for its last launch, in whichever stream that was, and takes neither priority
  * nor attributes from the stream. So only the default stream (NULL) launches it: that is one stream, without priority,

@@ -205,7 +205,7 @@ const char *kn_c_stored(kn_c_writing *g, int s, int loop);
 /* Is v read from what is contiguous down a tile, not along its rows? */
 bool kn_c_is_transposed(const kn_c_writer *w, int v);
 bool kn_c_turns(const kn_c_writer *w, int stage);
-/* The function that copies the tiles of such values of a stage. */
+/* The function that copies the tiles of such values, those that a stage reads. */
 void kn_c_put_transpose(kn_c_writer *w, int stage);
 
 /* ---- walk.c ---- */

@@ -107,7 +107,7 @@ static bool adds_whole_vector(kn_cuda_writer *w, int r)
 }
 
 /* The load of 16-bit floats of which reduction r is the maximum or minimum, for which there are packed instructions;
- * -1: r is none such. */
+ * -1: r is another reduction. */
 static int halves_of(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->nest.reds.data[r];

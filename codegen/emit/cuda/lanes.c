@@ -212,7 +212,7 @@ static void open_lanes(kn_cuda_writer *w, const char *from, const char *to)
 
 /* ---- pairs: values of two lanes, whose 16-bit floats are one register ---- */
 
-/* Does the step compute 16-bit floats of such, which one instruction does for two lanes? */
+/* Does the step compute 16-bit floats from 16-bit floats, which one instruction does for two lanes? */
 static bool has_pairs(kn_cuda_writer *w)
 {
     bool has = false;

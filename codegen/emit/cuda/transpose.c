@@ -17,7 +17,7 @@
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 
-/* The array whose access is transposed so, and the type of its elements in C. */
+/* The array of a transposed access, and the C type of its elements. */
 static const kn_buf *array_of(const kn_cuda_writer *w, const kn_transpose *t)
 {
     return &w->k->bufs.data[kn_transposed_access(w->ph, t)->buf];

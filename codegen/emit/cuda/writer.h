@@ -358,7 +358,7 @@ void kn_cuda_write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by);
 void kn_cuda_mark_in_shared(kn_cuda_writer *w);
 /* Declares the registers of value i for so many steps, unless it has been done. */
 void kn_cuda_declare_kept(kn_cuda_writer *w, int i, int steps);
-/* Does the first sweep compute values for later ones of no load, such as random numbers? Computes these, before the
+/* Does the first sweep compute values for later ones without loads, such as random numbers? Computes these before the
  * loads of prefetched elements. */
 bool kn_cuda_computes_ahead(const kn_cuda_writer *w);
 void kn_cuda_compute_ahead(kn_cuda_writer *w, const kn_cuda_stride *by);

@@ -3,7 +3,7 @@
  * Before: a raw phase with  x % n  of integers, n an extent
  * After, if -n <= x < 2 n for every index:  x + n where x < 0, x - n where x >= n, and x elsewhere
  *
- * Indices that wrap around, as those of roll(), are such. A remainder of 64 bits takes as long as tens of additions. */
+ * Indices that wrap around are like this, for instance those of roll(). A remainder of 64 bits takes as long as tens of additions. */
 #include "codegen/plan/form/form.h"
 
 /* What an integer lies between. */
@@ -32,7 +32,7 @@ static int64_t extent_of(const kn_planner *p, const kn_phase *ph, int i)
     return v->kind == KN_V_EXTENT ? p->extents.data[v->index].value : 0;
 }
 
-/* An index, a number, or the sum or difference of two such. */
+/* An index, a number, or the sum or difference of two of these. */
 static bool span_of(const kn_phase *ph, int i, span *s)
 {
     const kn_value *v = kn_value_at(ph, i);

@@ -660,7 +660,7 @@ kn_status kn_lower(kn_planner *p)
     }
     list_outputs(p);
     list_exchanges(p);
-    kn_place_values(p);
+    kn_materialise(p);
     lowered *of = KN_NEW_ARRAY(p->arena, lowered, g->nodes.len + 1);
     for (int i = 0; i < p->regions->list.len; i++)
         if (!lower_region(p, i, of))

@@ -59,8 +59,8 @@ typedef struct kn_planner {
 
 /* lower.c. Stops with KN_OK and p->blocked set when an input must be made compact first. */
 kn_status kn_lower(kn_planner *p);
-/* place.c: buf_of_node, again and elsewhere. */
-void kn_place_values(kn_planner *p);
+/* materialise.c: sets buf_of_node, again and elsewhere. */
+void kn_materialise(kn_planner *p);
 /* planner.c: what binding needs, with the planner's buffers or with a kernel's. */
 kn_site kn_planner_site(kn_planner *p);
 kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k);

@@ -344,7 +344,7 @@ static bool decide_all(placer *pl)
     return changed;
 }
 
-void kn_place_values(kn_planner *p)
+void kn_materialise(kn_planner *p)
 {
     const kn_graph *g = p->problem->graph;
     int n = g->nodes.len;
