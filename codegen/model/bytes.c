@@ -51,10 +51,6 @@ double kn_model_part_found(const kn_phase *ph)
     return ph->how.scatter_sum ? kn_scatter_sum_part(ph, kn_cols_width(ph)) : 1;
 }
 
-/* The fraction of the last-level cache that still has the end of a stream when it is read in reverse, as far as both
- * sweeps are in step (measured: docs/lab/read-twice.md). */
-static const double END_CACHED = 0.8;
-
 /* Counts a read of an array of which `known` bytes were last touched `distance` bytes ago; negative: never. The cache
  * holds all of these up to the cache's size, and none from twice the size on. */
 static void count_read(const kn_model *m, kn_traffic *t, double bytes, double known,
@@ -62,7 +58,7 @@ static void count_read(const kn_model *m, kn_traffic *t, double bytes, double kn
 {
     double cached = most(0, least(1, 2 - distance / m->m->cache_bytes));
     if (reversed) /* what was read last is read first, so the cache has the end of the stream */
-        cached = most(cached, least(1, END_CACHED * m->m->cache_bytes / distance));
+        cached = most(cached, least(1, m->m->end_cached * m->m->cache_bytes / distance));
     cached = distance < 0 ? 0 : cached * least(bytes, known);
     t->memory += bytes - cached;
     t->cache += cached;

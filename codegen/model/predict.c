@@ -313,9 +313,6 @@ static void add(kn_time *sum, const kn_time *t)
     sum->machine += t->machine;
 }
 
-/* What a block takes to find out whether it has a piece of a phase that runs beside others. */
-enum { PART_NS = 100 };
-
 /* A run of phases side by side: the longest wait among them, and the sum of their waits; a phase that only some blocks
  * have a piece of counts by these blocks' part of the grid. */
 typedef struct run {
@@ -334,13 +331,13 @@ static double waits_beside(const kn_model *m, int p, run *r, double waits)
     if (!m->k->phases.data[p].how.beside) {
         r->longest = waits;
         r->sum = waits * part;
-        return waits + (parted ? PART_NS : 0);
+        return waits + (parted ? m->m->part : 0);
     }
     if (!parted)
         return waits;
     r->longest = most(r->longest, waits);
     r->sum += waits * part;
-    return most(r->longest, r->sum) - before + PART_NS;
+    return most(r->longest, r->sum) - before + m->m->part;
 }
 
 kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *phases)

@@ -68,17 +68,17 @@ static bool pays(const kn_site *at, const kn_phase *ph, const kn_range *ranges)
 }
 
 /* What merging takes longer than a sum, for rows: less than another barrier (docs/model.md). */
-static double merging_ns(const kn_phase *ph)
+static double merging_ns(const kn_phase *ph, const kn_target *target)
 {
-    const double ns = 2500;
-    return ph->how.walk != KN_WALK_COLS && merges_twice(ph) ? ns : 0;
+    return ph->how.walk != KN_WALK_COLS && merges_twice(ph) ? kn_machine_of(target)->merge : 0;
 }
 
 bool kn_schedule_splits_in_one(const kn_site *at, const kn_phase *one, const kn_phase *ph)
 {
     const kn_range resident = kn_resident_ranges(one, at->target, false);
-    return resident.n > 1 && split_ns(one, at->bufs, at->target, &resident) + merging_ns(one) <
-                                 kn_predict_phase_ns(at, ph);
+    return resident.n > 1 &&
+           split_ns(one, at->bufs, at->target, &resident) + merging_ns(one, at->target) <
+               kn_predict_phase_ns(at, ph);
 }
 
 /* A group in several runs that is too large for any cluster. Splitting it moves as many bytes as one block that reads
