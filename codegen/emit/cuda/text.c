@@ -31,7 +31,7 @@ void kn_cuda_open(kn_cuda_writer *w, const char *fmt, ...)
 
 void kn_cuda_block(kn_cuda_writer *w, const char *comment)
 {
-    kn_cuda_line(w, *comment ? "{ // %s" : "{", comment);
+    kn_cuda_line(w, "{%s%s", *comment ? " // " : "", comment);
     w->indent++;
 }
 
