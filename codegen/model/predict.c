@@ -229,25 +229,40 @@ static const kn_phase *host_of(const kn_phase *local)
 
 static bool is_empty(const kn_phase *ph) { return ph->nest.groups == 0 || ph->nest.members == 0; }
 
-/* What every block of the host does before it goes on: once, or for each of its groups. The waits of the first local
- * phase count twice, like those of a phase of one wave: on the units' side, and in step. The time of a grid barrier
- * includes one load and one combine, which is all that a few partial results take. */
-static double local_time(kn_model *m, const kn_phase *ph)
+/* What the sweeps of a local phase wait for. */
+static double local_wait(kn_model *m, const kn_phase *ph)
 {
-    const kn_phase *host = host_of(ph);
-    kn_occupancy s = occupancy_of(m, host);
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
-    if (ph->how.walk == KN_WALK_COLS) /* each step waits for the one before */
-        return ph->nest.nsweeps * (steps(m, ph) * m->m->latency + m->m->block);
-    const bool first = ph == m->k->phases.data || !ph[-1].local;
-    if (!first && kn_by_a_warp(ph) && kn_by_a_warp(ph - 1))
-        return 0; /* at the same time */
-    double wait = first && host->barrier ? -m->m->latency - m->m->block : 0;
+    double wait = 0;
     for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
         kn_model_at_sweep(m, ph, sweep);
         wait += waits(m, ph, sweep, done) * m->m->latency;
         wait += kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
     }
+    return wait;
+}
+
+/* What every block of the host does before it goes on: once, or for each of its groups. The waits of the first local
+ * phase that has any count twice, like those of a phase of one wave: on the units' side, and in step. The time of a grid
+ * barrier includes one load and one combine, which is all that a few partial results take. */
+static double local_time(kn_model *m, const kn_phase *ph)
+{
+    const kn_phase *host = host_of(ph);
+    const bool warp = kn_by_a_warp(ph);
+    kn_occupancy s = occupancy_of(m, host);
+    m->together = m->together && warp;
+    if (m->together)
+        return 0;
+    const bool first = !m->waited;
+    if (ph->how.walk == KN_WALK_COLS) { /* each step waits for the one before */
+        m->waited = true;
+        return ph->nest.nsweeps * (steps(m, ph) * m->m->latency + m->m->block);
+    }
+    double wait = local_wait(m, ph);
+    m->waited = m->waited || wait > 0;
+    m->together = warp && wait > 0;
+    if (first && host->barrier)
+        wait -= m->m->latency + m->m->block;
     double groups = ph->nest.ngroup ? most(1, (double)m->k->threads / ph->how.tpg) : 1;
     double idle = most(1, m->m->threads / (s.blocks_a_unit * m->k->threads));
     double work = s.blocks_a_unit * groups * (double)ph->nest.members * kn_model_additions(m, ph) *
@@ -257,6 +272,8 @@ static double local_time(kn_model *m, const kn_phase *ph)
 
 static kn_time phase_time(kn_model *m, const kn_phase *ph)
 {
+    if (ph == m->k->phases.data || !ph[-1].local)
+        m->waited = m->together = false;
     kn_time t = {.barriers = ph->how.last_block ? m->m->last : ph->barrier ? m->m->grid : 0};
     if (kn_begins_round(m->k, (int)(ph - m->k->phases.data)))
         t.barriers += m->m->grid + m->m->ranks;

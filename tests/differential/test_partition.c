@@ -292,8 +292,12 @@ static void search_seed(kn_context *ctx, uint64_t seed, totals *t)
     kn_arena_finish(&a);
 }
 
-/* Their classes have two partitions of nearly the same time, of which the first is not the best at their own sizes. */
-static const uint64_t close_seeds[] = {5184, 21714};
+/* Programs whose plan once was not within 2 per cent of the best. */
+static const uint64_t close_seeds[] = {
+    5184,
+    21714, /* the class has two partitions of nearly the same time, of which the first is not the best here */
+    33916, /* a local phase that waits for nothing made the next one's waits count less */
+};
 
 static void test_close(void **state)
 {
