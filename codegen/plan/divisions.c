@@ -45,6 +45,8 @@ static kn_status try_division(dividing *d, kn_regions *regions, const kn_partiti
         return KN_OK;
     const int tried = d->partition->tried;
     *d->partition = *of;
+    memcpy(d->partition->chosen.reuse, kn_outcome(d->trials.arena, regions, t.again),
+           sizeof(kn_reuse) * (size_t)regions->graph->nodes.len);
     d->partition->tried = tried;
     d->partition->ns = t.ns;
     d->partition->division = f->division;

@@ -38,8 +38,11 @@ typedef struct state {
     const kn_merge *merges; /* that make its regions */
     int n;
     const kn_reuse *reuse; /* that it was asked for; NULL: all by cost */
-    const bool *again;     /* per node: rematerialised */
-    bool expanded;         /* its changes were tried */
+    /* What became of the values that cross, for at other sizes their cost may say otherwise, and then it is a plan that
+     * was compared with none. NULL: there are copies, and nodes have other numbers. */
+    const kn_reuse *outcome;
+    const bool *again; /* per node: rematerialised */
+    bool expanded;     /* its changes were tried */
 } state;
 
 typedef struct search {
@@ -169,10 +172,10 @@ static bool crosses(const kn_regions *r, const kn_node *x, const kn_node *user)
 }
 
 /* Per node: does its value cross? */
-static const bool *crossing(search *s, const kn_regions *r)
+static const bool *crossing(kn_arena *a, const kn_regions *r)
 {
     const kn_graph *g = r->graph;
-    bool *cross = KN_NEW_ARRAY(s->a, bool, g->nodes.len + 1);
+    bool *cross = KN_NEW_ARRAY(a, bool, g->nodes.len + 1);
     for (int i = 0; i < g->nodes.len; i++)
         for (int k = 0; k < g->nodes.data[i]->nin; k++) {
             const kn_node *x = kn_use_of(g, g->nodes.data[i], k).base;
@@ -191,7 +194,7 @@ static void find_changes(search *s)
 {
     const kn_regions *from = s->regions;
     const int *part_of = kn_parts_of(s->a, from);
-    const bool *cross = crossing(s, from);
+    const bool *cross = crossing(s->a, from);
     s->changes.len = 0;
     for (int i = 0; i < from->merges.len; i++)
         add_undone(s, i);
@@ -227,11 +230,10 @@ static bool note(search *s, const kn_regions *r, const kn_reuse *reuse)
     return true;
 }
 
-/* What becomes of each value that crosses, in a plan of the regions. */
-static kn_reuse *outcome(search *s, const kn_regions *r, const bool *again)
+kn_reuse *kn_outcome(kn_arena *a, const kn_regions *r, const bool *again)
 {
-    const bool *cross = crossing(s, r);
-    kn_reuse *reuse = KN_NEW_ARRAY(s->a, kn_reuse, r->graph->nodes.len + 1);
+    const bool *cross = crossing(a, r);
+    kn_reuse *reuse = KN_NEW_ARRAY(a, kn_reuse, r->graph->nodes.len + 1);
     for (int i = 0; i < r->graph->nodes.len; i++)
         reuse[i] = !cross[i] ? KN_REUSE_BY_COST : again[i] ? KN_REUSE_RECOMPUTE : KN_REUSE_KEEP;
     return reuse;
@@ -241,9 +243,10 @@ static void add_state(search *s, const kn_regions *r, const kn_trial *t, const k
 {
     const int n = r->merges.len;
     const kn_merge *merges = kn_alloc_copy(s->a, r->merges.data, sizeof *merges * (size_t)n);
-    kn_push(s->a, &s->states, ((state){t->ns, merges, n, reuse, t->again, t->copies}));
-    if (!t->copies) /* asked for by its outcome it would be the same plan */
-        note(s, r, outcome(s, r, t->again));
+    const kn_reuse *became = t->copies ? NULL : kn_outcome(s->a, r, t->again);
+    kn_push(s->a, &s->states, ((state){t->ns, merges, n, reuse, became, t->again, t->copies}));
+    if (became) /* asked for by its outcome it would be the same plan */
+        note(s, r, became);
 }
 
 /* Plans the regions, unless they were. */
@@ -271,7 +274,7 @@ static kn_status try_plan(search *s, kn_regions *regions, const kn_reuse *reuse)
 static kn_status try_both(search *s, kn_regions *regions)
 {
     const int n = regions->graph->nodes.len;
-    const bool *cross = crossing(s, regions);
+    const bool *cross = crossing(s->a, regions);
     const kn_reuse *from = s->states.data[s->from].reuse;
     kn_reuse *by_cost = KN_NEW_ARRAY(s->a, kn_reuse, n + 1);
     kn_reuse *again = KN_NEW_ARRAY(s->a, kn_reuse, n + 1);
@@ -298,7 +301,7 @@ static kn_status try_change(search *s, const change *c)
         KN_TRY(try_both(s, form(s, c->merges, c->n)));
     } else {
         kn_regions *regions = form(s, from->merges, from->n);
-        kn_reuse *reuse = outcome(s, regions, from->again);
+        kn_reuse *reuse = kn_outcome(s->a, regions, from->again);
         reuse[c->toggled] = from->again[c->toggled] ? KN_REUSE_KEEP : KN_REUSE_RECOMPUTE;
         KN_TRY(try_plan(s, regions, reuse));
     }
@@ -399,8 +402,8 @@ static kn_merging merging_of(const search *s, const state *from)
     kn_merging m = {.n = from->n};
     if (m.n)
         memcpy(m.merges, from->merges, sizeof *m.merges * (size_t)m.n);
-    if (from->reuse)
-        memcpy(m.reuse, from->reuse, sizeof *m.reuse * (size_t)s->problem->graph->nodes.len);
+    if (from->outcome)
+        memcpy(m.reuse, from->outcome, sizeof *m.reuse * (size_t)s->problem->graph->nodes.len);
     return m;
 }
 

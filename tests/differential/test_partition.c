@@ -292,11 +292,15 @@ static void search_seed(kn_context *ctx, uint64_t seed, totals *t)
     kn_arena_finish(&a);
 }
 
-/* Programs whose plan once was not within 2 per cent of the best. */
+/* Programs whose plan once was not within 2 per cent of the best, and why. */
 static const uint64_t close_seeds[] = {
+    /* the class has two partitions of nearly the same time, of which the first is not the best here */
     5184,
-    21714, /* the class has two partitions of nearly the same time, of which the first is not the best here */
-    33916, /* a local phase that waits for nothing made the next one's waits count less */
+    21714,
+    /* a local phase that waits for nothing made the next one's waits count less */
+    33916,
+    /* what its class kept or computed again by cost, it did otherwise by the cost here */
+    33639,
 };
 
 static void test_close(void **state)
