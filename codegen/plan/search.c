@@ -3,9 +3,9 @@
  * Merging everything that may be merged is right for most programs, and is planned first. It is wrong where parts of
  * a region would have better schedules alone: where one part walks an array along another axis than the rest, or
  * where work is done for every element instead of once. So other partitions are planned too, each one change away
- * from one that was planned, the quickest of them first: one merge undone, one more merge, one value rematerialised
- * instead of kept, or kept instead. Changes are tried in the order of their lower bounds (bound.c), and left out where
- * these are no better than the best plan. Plans are trials (trial.c). */
+ * from one that was planned, the quickest of them first, but not all of one time: one merge undone, one more merge, one
+ * value rematerialised instead of kept, or kept instead. Changes are tried in the order of their lower bounds (bound.c),
+ * and left out where these are no better than the best plan. Plans are trials (trial.c). */
 #include "codegen/plan/search.h"
 
 #include <stdlib.h>
@@ -22,6 +22,8 @@ enum { STEPS_GPU = 40000, STEPS_CPU = 5000, MOST_STEPS = 40000, NS_A_STEP = 150 
 /* Of other plans than the first the earlier is taken unless a later one is quicker by more than this: it has fewer
  * changes. */
 static const double nearly_same = 1 / 1.005;
+/* What each expanded state of its time adds to a state's, where it is put behind slower ones. */
+static const double another_alike = 0.02;
 
 /* A partition one change away from a state. */
 typedef struct change {
@@ -43,6 +45,7 @@ typedef struct state {
     const kn_reuse *outcome;
     const bool *again; /* per node: rematerialised */
     bool expanded;     /* its changes were tried */
+    int alike;         /* states of the same time whose changes were */
 } state;
 
 typedef struct search {
@@ -57,6 +60,7 @@ typedef struct search {
     double least;  /* the lower bound of any partition */
     int64_t begun; /* steps of work before */
     int tried;
+    int expanded; /* states */
     int best;     /* a state */
     int quickest; /* the one of the least time, which may not be enough less to be the best */
     int from;     /* the state that changes are of, and its regions */
@@ -239,12 +243,23 @@ kn_reuse *kn_outcome(kn_arena *a, const kn_regions *r, const bool *again)
     return reuse;
 }
 
+/* States of this time whose changes were tried. */
+static int expanded_alike(const search *s, double ns)
+{
+    for (int i = 0; i < s->states.len; i++)
+        if (s->states.data[i].ns == ns)
+            return s->states.data[i].alike;
+    return 0;
+}
+
 static void add_state(search *s, const kn_regions *r, const kn_trial *t, const kn_reuse *reuse)
 {
     const int n = r->merges.len;
     const kn_merge *merges = kn_alloc_copy(s->a, r->merges.data, sizeof *merges * (size_t)n);
     const kn_reuse *became = t->copies ? NULL : kn_outcome(s->a, r, t->again);
-    kn_push(s->a, &s->states, ((state){t->ns, merges, n, reuse, became, t->again, t->copies}));
+    const int alike = expanded_alike(s, t->ns);
+    kn_push(s->a, &s->states,
+            ((state){t->ns, merges, n, reuse, became, t->again, t->copies, alike}));
     if (became) /* asked for by its outcome it would be the same plan */
         note(s, r, became);
 }
@@ -326,15 +341,29 @@ static kn_status try_orders(search *s)
     return KN_OK;
 }
 
-/* The quickest state whose changes were not tried; -1: there is none. */
+/* The state whose changes are tried next; -1: there is none. In turn the quickest, and the quickest but for how many of its
+ * time were expanded: most of those are changed alike, and a way out of them leads through slower ones. */
 static int next_state(const search *s)
 {
     int next = -1;
-    for (int i = 0; i < s->states.len; i++)
-        if (!s->states.data[i].expanded &&
-            (next < 0 || s->states.data[i].ns < s->states.data[next].ns))
-            next = i;
+    double least = 0;
+    for (int i = 0; i < s->states.len; i++) {
+        const state *at = &s->states.data[i];
+        const double ns = at->ns * (s->expanded % 2 ? 1 + another_alike * at->alike : 1);
+        if (at->expanded || (next >= 0 && ns >= least))
+            continue;
+        next = i;
+        least = ns;
+    }
     return next;
+}
+
+static void note_expanded(search *s, state *of)
+{
+    of->expanded = true;
+    s->expanded++;
+    for (int i = 0; i < s->states.len; i++)
+        s->states.data[i].alike += s->states.data[i].ns == of->ns;
 }
 
 static kn_status try_changes(search *s)
@@ -342,7 +371,7 @@ static kn_status try_changes(search *s)
     while (is_worth_it(s) && (s->from = next_state(s)) >= 0) {
         const kn_arena_mark here = kn_arena_here(&s->trials.scratch);
         state *from = &s->states.data[s->from];
-        from->expanded = true;
+        note_expanded(s, from);
         s->regions = form(s, from->merges, from->n);
         find_changes(s);
         for (int i = 0; i < s->changes.len && is_worth_it(s); i++)
