@@ -95,6 +95,7 @@ kn_status kn_partition_divide(kn_arena *a, const kn_problem *refined, kn_partiti
     kn_partition merged = {.graph = searched.graph,
                            .bonds = searched.bonds,
                            .fusion = true,
+                           .bound = searched.bound,
                            .chosen.n = all->merges.len};
     if (all->merges.len)
         memcpy(merged.chosen.merges, all->merges.data,

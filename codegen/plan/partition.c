@@ -4,10 +4,15 @@
  *
  * It is searched (search.c) once for a class of sizes and layouts, at the canonical ones (codegen/plan/canonical.c).
  * Each problem of the class then has one plan, a second one where the search had two of nearly the same time, and one more
- * where the lower bound does not rule out one kernel an operation. */
+ * where the lower bound does not rule out one kernel an operation. Where its time is out of proportion to the class's,
+ * the partition is searched at its own sizes too. */
 #include "codegen/plan/partition.h"
 #include "codegen/plan/build.h"
 #include "codegen/plan/search.h"
+
+/* How many times more than the lower bound the time of a class's plan may grow, and how many times it may shrink, before
+ * the partition is searched for the sizes themselves: the binder then does something else. */
+static const double out_of_proportion = 1.08;
 
 /* The partition of a problem that is not refined: recalled, or searched. */
 static kn_status find_or_search(kn_arena *a, const kn_problem *problem, kn_partition *partition)
@@ -102,6 +107,13 @@ static kn_status plan_by_cost(planning *g)
     return KN_OK;
 }
 
+/* How much larger the lower bound is than for the class. */
+static double growth_of(const planning *g)
+{
+    const double bound = kn_partition_bound(g->bounds, kn_parts_whole(g->a, g->problem->graph));
+    return bound > g->partition.bound ? bound / g->partition.bound : 1;
+}
+
 /* What was nearly as good for the class instead, if it is better for these sizes: planned if the chosen plan takes longer
  * than it did there by more than the bound. */
 static kn_status plan_other(planning *g)
@@ -110,9 +122,7 @@ static kn_status plan_other(planning *g)
     planning other = *g;
     if (p->other_ns == 0)
         return KN_OK;
-    const double bound = kn_partition_bound(g->bounds, kn_parts_whole(g->a, g->problem->graph));
-    const double growth = bound > p->bound ? bound / p->bound : 1;
-    if (g->plan->ns * kn_alike <= p->other_ns * growth)
+    if (g->plan->ns * kn_alike <= p->other_ns * growth_of(g))
         return KN_OK;
     other.partition.chosen = p->other;
     other.partition.division = KN_DIVIDE_BY_COST;
@@ -123,8 +133,29 @@ static kn_status plan_other(planning *g)
     return KN_OK;
 }
 
+/* What a search at these sizes finds instead, if it is better: where the chosen plan is slower out of proportion, or quicker
+ * though no size is smaller, what others take may have changed by more. */
+static kn_status plan_searched(planning *g, const kn_problem *written)
+{
+    const kn_partition *p = &g->partition;
+    planning other = *g;
+    if (p->bound <= 0 || kn_is_large(g->problem->graph))
+        return KN_OK;
+    if (g->plan->ns <= p->ns * growth_of(g) * out_of_proportion &&
+        g->plan->ns * out_of_proportion >= p->ns)
+        return KN_OK;
+    KN_TRY(find_or_search(g->a, written, &other.partition));
+    KN_TRY(plan_parted(&other));
+    const int tried = g->tried + 1;
+    other.tried = tried + p->tried;
+    g->tried = tried + other.partition.tried;
+    if (other.plan->ns < g->plan->ns * kn_alike)
+        *g = other;
+    return KN_OK;
+}
+
 /* The plan of what is best at these sizes. Schedules that are given are left out of account, for they are of that plan. */
-static kn_status plan_best(planning *g, kn_problem *own)
+static kn_status plan_best(planning *g, const kn_problem *written, kn_problem *own)
 {
     const char *given = own->force.text;
     own->force.text = NULL;
@@ -133,6 +164,7 @@ static kn_status plan_best(planning *g, kn_problem *own)
         g->bounds = kn_bounding_of(g->a, own->graph, own->sizes, own->target);
         KN_TRY(plan_by_cost(g));
         KN_TRY(plan_other(g));
+        KN_TRY(plan_searched(g, written));
     }
     own->force.text = given;
     return given ? plan_parted(g) : KN_OK;
@@ -143,11 +175,12 @@ static kn_status plan_unfused(planning *g, double least)
 {
     kn_problem pr = *g->problem;
     kn_trials trials;
-    if (least >= g->plan->ns)
+    double ns = g->plan->ns;
+    if (least >= ns)
         return KN_OK;
     kn_trials_begin(&trials, g->a);
     g->tried++;
-    KN_TRY(kn_unfused_try(&trials, &pr, &g->bonds, g->plan->ns, &g->unfused));
+    KN_TRY(kn_unfused_try(&trials, &pr, &g->bonds, &ns, &g->unfused));
     pr.fusion = false;
     return g->unfused ? kn_plan_with(g->a, &pr, g->unfused, g->base, &g->plan) : KN_OK;
 }
@@ -209,7 +242,7 @@ kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_pro
         own.force.text = NULL; /* schedules are for what is left of the merges */
     if (refined->graph->nodes.len <= KN_MOST_ORDERED)
         KN_TRY(find_partition(a, problem, refined, &g.partition));
-    KN_TRY(plan_best(&g, &own));
+    KN_TRY(plan_best(&g, problem, &own));
     if (!kn_is_forced(&own)) {
         const double least = least_unfused(&g);
         if (g.partition.fusion)

@@ -24,13 +24,13 @@ typedef struct kn_partition {
     bool fusion;          /* false: one kernel an operation, except for bonds */
     kn_division division; /* of all groups; by cost: the binder chooses for each loop nest */
     int cluster;          /* as kn_force has it */
-    double ns;            /* predicted, at most, where it was searched */
+    double ns, bound;     /* where it was searched: predicted, and of any (0: not known) */
     int tried;            /* plans compared */
     int order;            /* of merging, in a large graph */
     kn_merging chosen;
     /* quicker at the sizes of the search, by too little to be chosen there */
     kn_merging other;
-    double other_ns, bound; /* there: of the other's plan, 0 if there is none; of any */
+    double other_ns; /* there, of the other's plan; 0: there is none */
 } kn_partition;
 
 /* The partitions found for one program; several threads may use them. */

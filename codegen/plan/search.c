@@ -385,7 +385,7 @@ static kn_status try_changes(search *s)
 /* ---- one kernel an operation ---- */
 
 kn_status kn_unfused_try(kn_trials *trials, const kn_problem *problem, const kn_bonds *bonds,
-                         double ns, kn_regions **regions)
+                         double *ns, kn_regions **regions)
 {
     kn_arena *a = trials->arena;
     kn_problem pr = *problem;
@@ -395,17 +395,18 @@ kn_status kn_unfused_try(kn_trials *trials, const kn_problem *problem, const kn_
     if (!kn_bonds_hold(bonds, kn_parts_of(a, unfused)))
         unfused = kn_regions_form_by(a, pr.graph, pr.sizes, bonds->merges.data, bonds->merges.len);
     KN_TRY(kn_plan_try(trials, &pr, unfused, &t));
-    if (t.ns < ns)
+    if (t.ns < *ns) {
+        *ns = t.ns;
         *regions = unfused;
+    }
     return KN_OK;
 }
 
-static kn_status try_unfused(search *s, kn_regions **regions)
+static kn_status try_unfused(search *s, double *ns, kn_regions **regions)
 {
     const kn_graph *g = s->problem->graph;
     const int *part_of = kn_parts_separate(s->a, g, &s->bonds);
-    const double ns = best_ns(s);
-    if (kn_separate_bound(bounds_of(s), part_of) >= ns)
+    if (kn_separate_bound(bounds_of(s), part_of) >= *ns)
         return KN_OK;
     s->tried++;
     return kn_unfused_try(&s->trials, s->problem, &s->bonds, ns, regions);
@@ -436,14 +437,15 @@ static kn_merging merging_of(const search *s, const state *from)
     return m;
 }
 
-/* Describes the best partition; unfused: if that is better still. */
-static void describe(search *s, const kn_regions *unfused, kn_partition *p)
+/* Describes the best partition, which takes `ns`; unfused: if that is better still. */
+static void describe(search *s, const kn_regions *unfused, double ns, kn_partition *p)
 {
     const kn_graph *g = s->problem->graph;
     *p = (kn_partition){.graph = kn_graph_hash(s->a, g),
                         .bonds = s->bonds.reductions,
                         .fusion = !unfused,
-                        .ns = best_ns(s),
+                        .ns = ns,
+                        .bound = s->least,
                         .tried = 1 + s->tried,
                         .order = s->order};
     if (kn_is_large(g))
@@ -456,7 +458,6 @@ static void describe(search *s, const kn_regions *unfused, kn_partition *p)
     const state *quickest = &s->states.data[s->quickest];
     p->other = merging_of(s, quickest);
     p->other_ns = quickest->ns;
-    p->bound = s->least;
 }
 
 kn_status kn_partition_search(kn_arena *a, const kn_problem *problem, kn_partition *partition)
@@ -476,8 +477,9 @@ kn_status kn_partition_search(kn_arena *a, const kn_problem *problem, kn_partiti
         if (all)
             KN_TRY(try_changes(&s));
     }
+    double ns = best_ns(&s);
     if (all)
-        KN_TRY(try_unfused(&s, &unfused));
-    describe(&s, unfused, partition);
+        KN_TRY(try_unfused(&s, &ns, &unfused));
+    describe(&s, unfused, ns, partition);
     return KN_OK;
 }

@@ -22,8 +22,8 @@ kn_status kn_partition_search(kn_arena *a, const kn_problem *problem, kn_partiti
 /* What became of each value that crosses between the regions, in a plan of them that has no copies. */
 kn_reuse *kn_outcome(kn_arena *a, const kn_regions *r, const bool *again);
 
-/* One kernel an operation, except that bonds hold: sets *regions to its regions if it takes less than `ns`. */
+/* One kernel an operation, except that bonds hold: sets *regions to its regions, and *ns, if it takes less than that. */
 kn_status kn_unfused_try(kn_trials *trials, const kn_problem *problem, const kn_bonds *bonds,
-                         double ns, kn_regions **regions);
+                         double *ns, kn_regions **regions);
 
 #endif

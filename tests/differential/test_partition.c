@@ -303,6 +303,8 @@ static const uint64_t close_seeds[] = {
     33639,
     /* the search tried changes of many plans of one time, and ended before those of a slower one */
     31188,
+    /* the binder splits a group here in another way than for the class */
+    32014,
 };
 
 static void test_close(void **state)
