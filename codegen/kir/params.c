@@ -127,7 +127,7 @@ static void schedule_params(params *ps, kn_dealing *d, int p)
     }
     if (ph->how.cluster)
         put_index(ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
-    if (ph->how.persistent)
+    if (ph->how.persistent || ph->how.skewed)
         put_index(ps, ph->num.skew, a ? kn_sprintf(a, "p%d_skew", p) : NULL);
     if (kn_copies_in_chunks(ph))
         put_index(ps, ph->num.copy_chunk, a ? kn_sprintf(a, "p%d_copy_chunk", p) : NULL);

@@ -177,6 +177,9 @@ static kn_status legal_transfer(int p, const kn_site *at, const kn_kernel *k, co
     RULE(steps ? is_power_of_two(ph->how.copies) && ph->how.copies <= 8 : !ph->how.copies,
          "async copies of columns are of 1, 2, 4 or 8 steps at a time");
     RULE(!ph->how.persistent || ph->how.cluster, "it is clusters that are persistent");
+    RULE(!ph->how.skewed || (k->phases.len == 1 && ph->how.walk != KN_WALK_FLAT && !ph->how.split &&
+                             !ph->how.mixed),
+         "blocks begin one after the other that have whole groups of the only phase");
     RULE(!ph->how.prefetch || ph->how.mixed ||
              (ph->how.walk == KN_WALK_COLS && ph->how.cluster && ph->how.async &&
               kn_transpose_side(ph) > 1),

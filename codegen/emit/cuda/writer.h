@@ -316,6 +316,8 @@ typedef struct kn_cuda_stride {
 
 /* Before the loop over groups: waits for this cluster's turn to begin. */
 void kn_cuda_skew_launch(kn_cuda_writer *w);
+/* The same of blocks that are all on the machine at a time. */
+void kn_cuda_skew_blocks(kn_cuda_writer *w);
 /* Before that loop: starts the copies of the first group, or of the first two. */
 void kn_cuda_copy_first(kn_cuda_writer *w);
 /* Before the first sweep over a group: waits for its copies. */
