@@ -135,8 +135,8 @@ typedef struct kn_schedule {
     /* COLS: a scatter sum (codegen/kir/scatter_sum.h): a block compacts the members to those of its groups; one row
      * of threads then adds those that are found */
     bool scatter_sum;
-    /* runs side by side with the phase before, which it does not wait for: its pieces of work go to the blocks after
-     * those that had the last of it */
+    /* runs side by side with the phase before, which it does not wait for: its work items go to the blocks after
+     * those that have the last of that one */
     bool beside;
     /* ---- hold ---- */
     KN_VEC(kn_hold) holds; /* in the order of their values */

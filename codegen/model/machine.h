@@ -22,7 +22,8 @@ typedef struct kn_machine {
     double peer;                 /* further, for each block of a cluster */
     double start, cluster_start; /* to start a block, or one of a cluster, on a multiprocessor */
     double grid, last; /* a grid barrier; until the last block knows that it is the last */
-    double part; /* until a block knows whether it has a piece of a phase that runs beside others */
+    double
+        part; /* until a block knows whether it has work items of a phase that runs beside others */
     double
         merge; /* what merging moments, or maxima with their sums, takes longer than sums behind a barrier */
     double ranks;  /* an exchange with other GPUs */

@@ -157,22 +157,22 @@ static void side_by_side(void **state)
     (void)state;
     says_this(&(asked){.program = "def f(x: f32[N, C], y: f32[K]):\n"
                                   "    return sum(x, axis=1), y + 1\n"},
-              PARTS("(side by side: 1 piece of work)", "(side by side: 128 pieces of work)"),
-              PARTS("1 pieces"));
+              PARTS("(side by side: 1 work item)", "(side by side: 128 work items)"),
+              PARTS("1 work items"));
 }
 
 static void searches(void **state)
 {
     (void)state;
-    static const char *const title = "\nsearched for, as their places are values\n";
+    static const char *const title = "\nsearched for, as their indices are values\n";
     says_this(&(asked){.program = "def f(w: f32[V, D], i: i32[N, K], dy: f32[N, K, D]):\n"
                                   "    y = w[i]\n"
                                   "    return vjp(y, dy, w)\n"},
-              PARTS(title, "  the gradient of y at 2:10: N*K places, for each of V\n"), NONE);
+              PARTS(title, "  the gradient of y at 2:10: N*K indices, for each of V\n"), NONE);
     says_this(&(asked){.program = "def f(w: f32[V, D], i: i32[N], v: f32[N, D]):\n"
                                   "    return at_add(w, i, v)\n",
                        .stage = "json"},
-              PARTS("\"searches\": [\n    \"at_add at 2:12: N places, for each of V\"\n"), NONE);
+              PARTS("\"searches\": [\n    \"at_add at 2:12: N indices, for each of V\"\n"), NONE);
     says_this(&(asked){.program = "def f(w: f32[V, D], dy: f32[3, D]):\n"
                                   "    return vjp(w[:3] * 2, dy, w), w[1] + w[2:]\n"},
               NONE, PARTS(title));

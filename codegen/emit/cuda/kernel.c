@@ -470,7 +470,7 @@ static void describe_phase(kn_cuda_writer *w)
     kn_put(w->t, "\n");
 }
 
-/* Phases side by side: the blocks that have a piece of this one. */
+/* Phases side by side: the blocks that have work items of this one. */
 static bool open_part_of_grid(kn_cuda_writer *w)
 {
     if (!kn_runs_beside(w->k, w->p))
