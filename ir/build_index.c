@@ -52,8 +52,8 @@ static kn_dim from_front(kn_graph *g, kn_dim bound, kn_dim size)
     return kn_dim_add(s, kn_dim_mul(s, size, is_below), bound);
 }
 
-/* Which elements slice `at` takes of an axis: their number, and where the first is. Bounds beyond the ends are
- * as far as the axis goes. A bound beyond the other end makes the number negative: then it is 0. */
+/* The number of elements that slice `at` takes of an axis, and where the first is. Bounds are clamped to the axis; a
+ * stop before the start gives 0 elements. */
 static kn_dim slice_axis(kn_graph *g, const kn_index_item *at, kn_dim size, kn_dim *start)
 {
     kn_symbols *s = g->syms;
@@ -76,8 +76,8 @@ static kn_dim slice_axis(kn_graph *g, const kn_index_item *at, kn_dim size, kn_d
     return kn_dim_max(s, kn_dim_floordiv(s, length, by), zero);
 }
 
-/* Does slice `at` with `length` elements take all of an axis in order? Of an axis of one element, whatever its
- * bounds. */
+/* Does slice `at` with `length` elements take the whole axis in order? If the axis has one element, any slice of one
+ * does. */
 static bool takes_all(kn_symbols *s, const kn_index_item *at, kn_dim size, kn_dim length)
 {
     return (at->step == 1 && !at->lo && !at->hi) ||

@@ -327,8 +327,8 @@ static kn_node *count_members(const summing *c, const kn_node *x)
     return kn_grad_cast(c->s, kn_build_extent(c->s->g, n, c->s->loc), x->dtype);
 }
 
-/* The sum of a term of x over the members: what is common to them, times the sum of the rest. False where there is no
- * room; *sums counts sums that the program has not. */
+/* The sum of a term of x over the members, as the factors that all members share times the sum of the rest. False
+ * where there is no room; *sums counts the sums that the program does not have yet. */
 static bool sum_term(const summing *c, kn_node *x, const kn_grad_term *t, kn_grad_terms *to,
                      int *sums)
 {

@@ -6,7 +6,7 @@
 /* Temporaries smaller than the largest argument divided by this are not named. */
 enum { SMALL = 8 };
 
-/* Arrays of which the same is to be said. */
+/* Arrays that share one explanation. */
 typedef struct said {
     list names;
     const char *what;

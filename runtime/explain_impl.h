@@ -39,8 +39,8 @@ typedef struct list {
     KN_VEC(const char *) lines;
 } list;
 
-/* explain_facts.c: what the user's text has that is wider than its operands; sums that search; what must hold for the program to have a
- * meaning; what the kernels rely on besides. One line each. */
+/* explain_facts.c: results wider than their operands; sums that search; what the program needs to have a meaning; what
+ * the kernels rely on. One line each. */
 list kn_explain_wider(const subject *s);
 list kn_explain_searches(const subject *s);
 list kn_explain_facts(const subject *s);
