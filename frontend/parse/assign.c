@@ -105,7 +105,7 @@ bool kn_assign_elements(kn_parser *p, const kn_object *target)
     if (indexed && !stored && target->kind == KN_OBJECT_NODE &&
         kn_view_root(target->node)->op == KN_OP_TAKE)
         return kn_perror(p, target->pos, KN_SYNTAX,
-                         "elements at computed places cannot be assigned to: %s",
+                         "elements at computed indices cannot be assigned to: %s",
                          kn_missing_advice("put"));
     if (!indexed || !stored)
         return kn_perror(p, target->pos, KN_SYNTAX,
