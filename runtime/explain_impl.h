@@ -65,8 +65,8 @@ int kn_explain_line(const subject *s, const kn_text_lines *lines, kn_loc loc);
 void kn_explain_nests(const subject *s);
 list kn_explain_merges(const subject *s);
 
-/* explain_again.c: arrays that are read again, and temporaries of at least an eighth of the largest argument: each with what stands
- * in the way. */
+/* explain_again.c: arrays that are read again, and temporaries of at least an eighth of the largest argument: each with
+ * what stands in the way. */
 list kn_explain_again(const subject *s);
 
 /* explain_phase.c: the kernels; phase p of one, without times where `time` is NULL. */

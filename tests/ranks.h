@@ -1,5 +1,5 @@
-/* For tests of kernels that exchange while they run: ranks that are threads, on "emu" or on a GPU each, and kernels that are
- * nothing but exchange. */
+/* For tests of kernels that exchange while they run: ranks that are threads, on "emu" or on a GPU each, and kernels that
+ * are nothing but exchange. */
 #ifndef KN_TESTS_RANKS_H
 #define KN_TESTS_RANKS_H
 

@@ -200,8 +200,8 @@ typedef struct kn_numbers {
     int64_t in_shared; /* rest_in_registers: members of a block's part that are in shared memory */
     /* async ROWS: members of a chunk; copies refill it while the block works on the others */
     int64_t copy_chunk;
-    /* launch skew: nanoseconds from the first copies of one cluster to those of the next; skewed: from the first block's loads to
-     * the last's */
+    /* launch skew: nanoseconds from the first copies of one cluster to those of the next; skewed: from the first
+     * block's loads to the last's */
     int64_t skew;
 } kn_numbers;
 

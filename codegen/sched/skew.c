@@ -1,8 +1,8 @@
 /* Launch skew of blocks that are all on the machine at a time (docs/lab/launch-skew.md).
  *
- * Each of them loads its groups, waits for their reductions, and stores. If all begin together, memory first only loads, then has
- * nothing to do, then only stores. So each begins a little after the one before it, and memory loads for some while others wait
- * or store. */
+ * Each of them loads its groups, waits for their reductions, and stores. If all begin together, memory first only loads,
+ * then has nothing to do, then only stores. So each begins a little after the one before it, and memory loads for some
+ * while others wait or store. */
 #include "codegen/kir/grid.h"
 #include "codegen/model/caches.h"
 #include "codegen/model/machine.h"
@@ -10,12 +10,13 @@
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
-/* Nanoseconds of loads below which nothing is gained; what part of them passes until the last block begins (measured). */
+/* Nanoseconds of loads below which nothing is gained. */
 enum { LEAST_NS = 1500 };
+/* The part of the loads' time that passes until the last block begins (measured). */
 static const double spread = 0.6;
-/* Of memory's time: who computes for longer is late enough. */
+/* With more arithmetic than this part of memory's time a delay costs more than it gains. */
 static const double most_work = 0.6;
-/* Blocks of clusters that the machine holds at a time, of those that it holds otherwise, at least. */
+/* Of blocks that come in clusters the machine holds fewer at a time, but at least this part of them. */
 static const double of_clusters = 0.85;
 
 /* Does it hold what it loads, of whole groups, until their reductions are there? */

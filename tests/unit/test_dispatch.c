@@ -320,7 +320,8 @@ static uint64_t run_classes(null_context *n)
 }
 
 /* Sizes are parameters: what is compiled depends on their class only. The bounds are what the schedules' classes
- * (threads, steps, vectors, whole or guarded batches, launch skew, axes that are left) come to; a size that leaks into a kernel's structure breaks them. */
+ * (threads, steps, vectors, whole or guarded batches, launch skew, axes that are left) come to; a size that leaks into a
+ * kernel's structure breaks them. */
 static void test_classes(void **state)
 {
     (void)state;

@@ -150,7 +150,7 @@ static bool declare_quotients(kn_cuda_writer *w)
     return any;
 }
 
-/* The lanes of a step. Its quotients come first, so that only they, and what they are computed from, are there twice. */
+/* The lanes of a step. Its quotients come first, so that only they, and what they are computed from, are generated twice. */
 static void write_lanes(kn_cuda_writer *w)
 {
     if (declare_quotients(w)) {
