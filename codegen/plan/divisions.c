@@ -96,7 +96,12 @@ kn_status kn_partition_divide(kn_arena *a, const kn_problem *refined, kn_partiti
     kn_partition merged = {.graph = searched.graph,
                            .bonds = searched.bonds,
                            .fusion = true,
+                           .bound = searched.bound,
                            .chosen.n = all->merges.len};
+    if (searched.fusion) { /* which may be better at other sizes */
+        merged.other = searched.chosen;
+        merged.other_ns = searched.ns;
+    }
     if (all->merges.len)
         memcpy(merged.chosen.merges, all->merges.data,
                sizeof *all->merges.data * (size_t)all->merges.len);

@@ -418,13 +418,13 @@ static void describe(search *s, const kn_regions *unfused, kn_partition *p)
         return;
     const state alone = {.merges = unfused ? unfused->merges.data : NULL,
                          .n = unfused ? unfused->merges.len : 0};
+    p->bound = s->least;
     p->chosen = merging_of(s, unfused ? &alone : &s->states.data[s->best]);
     if (unfused || s->best != 0 || s->quickest == 0)
         return;
     const state *quickest = &s->states.data[s->quickest];
     p->other = merging_of(s, quickest);
     p->other_ns = quickest->ns;
-    p->bound = s->least;
 }
 
 kn_status kn_partition_search(kn_arena *a, const kn_problem *problem, kn_partition *partition)

@@ -29,11 +29,19 @@ static bool loads_before_it_stores(const kn_phase *ph)
            kn_phase_stores_elements(ph);
 }
 
-int64_t kn_block_skew(kn_kernel *k, const kn_target *target)
+/* Are all of its blocks on the machine at a time, and one on each multiprocessor at least? */
+static bool runs_at_once(const kn_kernel *k, const kn_target *target)
 {
     const kn_phase *ph = &k->phases.data[0];
-    const double loads = (double)kn_phase_bytes_read(k->arena, ph, k->bufs.data);
-    return (int64_t)(spread * loads / kn_machine_of(target)->memory);
+    const double blocks = (double)kn_grid_phase_blocks(ph, k->threads);
+    const double fit = (ph->how.cluster ? of_clusters : 1) * kn_blocks_a_unit(k, target);
+    return blocks >= target->units && blocks <= fit * target->units;
+}
+
+int64_t kn_block_skew(kn_kernel *k, const kn_target *target)
+{
+    const double loads = (double)kn_phase_bytes_read(k->arena, &k->phases.data[0], k->bufs.data);
+    return runs_at_once(k, target) ? (int64_t)(spread * loads / kn_machine_of(target)->memory) : 0;
 }
 
 void kn_skew_blocks(kn_kernel *k, const kn_target *target)
@@ -41,11 +49,8 @@ void kn_skew_blocks(kn_kernel *k, const kn_target *target)
     kn_phase *ph = &k->phases.data[0];
     if (k->phases.len != 1 || !loads_before_it_stores(ph))
         return;
-    const double blocks = (double)kn_grid_phase_blocks(ph, k->threads);
-    const double at_once =
-        (ph->how.cluster ? of_clusters : 1) * kn_blocks_a_unit(k, target) * target->units;
     const int64_t skew = kn_block_skew(k, target);
-    if (blocks < target->units || blocks > at_once || (double)skew < spread * LEAST_NS)
+    if ((double)skew < spread * LEAST_NS)
         return;
     const kn_time t = kn_predict_kernel(k, target, NULL);
     if (t.work > most_work * t.memory)
