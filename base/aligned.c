@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The allocator's own pointer lies in front of the memory. */
+/* The pointer that the allocator gave is stored just before the memory. */
 void *kn_aligned_alloc(const kn_allocator *from, size_t bytes)
 {
     if (bytes > SIZE_MAX / 2)

@@ -39,8 +39,8 @@ void kn_arena_init(kn_arena *a, const kn_allocator *from);
 void kn_arena_init_in(kn_arena *a, const kn_allocator *from, void *space, size_t size);
 void kn_arena_finish(kn_arena *a);
 
-/* A place in an arena, and back to it: what was allocated since is gone, and the arena uses its memory next. For work of
- * which only a number is left. */
+/* A mark in an arena, and back to it: releases what was allocated since, to be used again next. For work that leaves
+ * only a number. */
 typedef struct kn_arena_mark {
     kn_arena_chunk *chunks;
     char *next, *end;
@@ -52,7 +52,8 @@ static inline kn_arena_mark kn_arena_here(const kn_arena *a)
 }
 void kn_arena_back(kn_arena *a, kn_arena_mark mark);
 
-/* What takes its memory from an arena without unwinding, NULL where there is none, and releases it with the arena. */
+/* An allocator that takes memory from an arena, without unwinding (NULL when there is none), and releases it with the
+ * arena. */
 kn_allocator kn_arena_allocator(kn_arena *a);
 
 /* Zeroed memory, aligned to 16 bytes. */

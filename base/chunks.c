@@ -9,7 +9,7 @@ typedef struct kn_free_chunk {
     struct kn_free_chunk *next;
 } free_chunk;
 
-/* In front of what an arena gets: is it a chunk of the usual size? */
+/* Before each chunk: its size, which says at its release whether it can be kept. */
 enum { HEAD = 16 };
 
 static void *take(kn_chunks *c)

@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 typedef struct glance {
-    /* all that fesetenv(FE_DFL_ENV) sets but the flags; false also where that is not known */
+    /* everything that fesetenv(FE_DFL_ENV) sets, except the flags; false also where that is unknown */
     bool is_default;
     int flags;
 } glance;

@@ -1,7 +1,7 @@
 /* The floating-point environment: rounding, subnormal numbers, precision, traps and flags.
  *
- * Results must not depend on the caller's, so whatever computes runs in the default one: public functions that do
- * anything with a floating-point number begin with KN_DEFAULT_FENV. Threads inherit it of who starts them. */
+ * Results must not depend on the caller's, so public functions that compute with floating-point numbers begin with
+ * KN_DEFAULT_FENV. A new thread inherits the environment of the thread that starts it. */
 #ifndef KN_BASE_FENV_H
 #define KN_BASE_FENV_H
 

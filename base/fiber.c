@@ -34,8 +34,8 @@ typedef struct slab {
     size_t bytes;
 } slab;
 
-/* Frames that nobody returned from are still marked for the address sanitizer, and the marks would be found by whoever
- * has the memory next. */
+/* The address sanitizer keeps frames marked that never returned; the next user of the memory would trip over the
+ * marks. */
 static void forget_frames(char *low, size_t bytes)
 {
 #ifdef ASAN

@@ -1,5 +1,5 @@
-/* Numbers as text, with a decimal point whatever the application's locale writes. All text of the library is made and
- * read by these: tests/numbers.sh holds it. */
+/* Numbers as text, always with a decimal point: the application's locale must not matter. The library reads and writes
+ * numbers by these functions only (tests/numbers.sh). */
 #ifndef KN_BASE_NUMBER_H
 #define KN_BASE_NUMBER_H
 

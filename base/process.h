@@ -1,5 +1,5 @@
-/* Which process this is. fork() copies memory, but neither threads nor what the kernel or a GPU's driver keeps: what
- * was made in one process can be told apart from what was made in this one. */
+/* Identifies the process. fork() copies memory, but neither threads nor what the kernel or a GPU's driver keeps, so an
+ * object must know whether it was made in this process. */
 #ifndef KN_BASE_PROCESS_H
 #define KN_BASE_PROCESS_H
 

@@ -48,6 +48,8 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(record_event, record,
 extern "C" float elapsed(int number)
 {
     float milliseconds;
+    if (number < 0 || number >= MOST_DEVICES)
+        return NAN;
     auto &on = devices[number];
     bool failed = cuCtxSetCurrent(on.context) || cuEventSynchronize(on.events[1]) ||
                   cuEventElapsedTime(&milliseconds, on.events[0], on.events[1]);

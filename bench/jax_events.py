@@ -8,7 +8,8 @@ import tempfile
 
 
 def register(jax):
-    """What tells the milliseconds between the events of the last program that `timed` has made, on the device of a number."""
+    """Makes events known to JAX. Returns a function of a device's number: the milliseconds between the events of the last program
+    of `timed` that ran there."""
     source = pathlib.Path(__file__).with_suffix(".cpp")
     ctypes.CDLL("libcuda.so.1", mode=ctypes.RTLD_GLOBAL)
     compiler = os.environ.get("KILN_CXX", "c++")
@@ -26,7 +27,7 @@ def register(jax):
 
 
 def timed(jax, function, line_up=lambda *inputs: inputs):
-    """The function with an event in front of what it does and one behind it. line_up: what the first event waits for, of the inputs."""
+    """The function with an event before it and one behind. line_up: from the inputs, what the first event waits for."""
     import numpy
 
     record = jax.ffi.ffi_call("record_event", jax.ShapeDtypeStruct((), "int32"), has_side_effect=True)

@@ -21,7 +21,7 @@ static kn_status start(void *user)
 
 kiln_status kn_handle_graph(kiln_ctx *ctx, kiln_graph **graph)
 {
-    static uint32_t serial; /* only ever counted up, so that values of two graphs are told apart */
+    static uint32_t serial; /* never reused, so that values of different graphs differ */
     KN_CHECK_HERE(ctx);
     const kn_allocator *from = &ctx->core->from;
     kiln_graph *g = from->alloc(from->user, sizeof *g);

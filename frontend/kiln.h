@@ -379,14 +379,14 @@ KILN_API kiln_val kiln_expand_dims(kiln_graph *g, kiln_val x, int axis);
 KILN_API kiln_val kiln_transpose(kiln_graph *g, kiln_val x, kiln_axes axes);
 
 /* x[index], index being what stands between the brackets in the text form (docs/language.md), made of numbers and
- * sizes: kiln_slice(g, x, "1:-1, ..., N // 2"). Elements at computed places are taken by kiln_expr(): "x[i]". */
+ * sizes: kiln_slice(g, x, "1:-1, ..., N // 2"). Elements at computed indices are taken by kiln_expr(): "x[i]". */
 KILN_API kiln_val kiln_slice(kiln_graph *g, kiln_val x, const char *index);
 /* What x is after x[index] = a: a new value of x's shape and type, to which `a` is cast and broadcast. x itself
  * does not change, as no value does: an input is what it was until kiln_update() says what a run leaves in it.
  *     kiln_update(g, "x", kiln_assign(g, x, "1:-1", kiln_add(g, kiln_slice(g, x, "2:"), kiln_slice(g, x, ":-2")))) */
 KILN_API kiln_val kiln_assign(kiln_graph *g, kiln_val x, const char *index, kiln_val a);
 
-/* Random numbers, which are functions of a seed, an offset and an element's place in row-major order alone: the same on
+/* Random numbers, which are functions of a seed, an offset and an element's position in row-major order alone: the same on
  * every device, in every schedule and for every layout. Seed and offset are 0-d integers: numbers,
  * scalars, or 0-d inputs in device memory, which another program may advance between launches of a captured graph.
  * docs/language.md says which generator it is. dims as in kiln_input(). */

@@ -25,7 +25,7 @@ kn_status kn_request_made(kn_request *r, kn_node *made)
     r->result = made;
     if (made)
         return KN_OK;
-    /* what a NULL node stands for: what kn_fail() was told last */
+    /* the last error of kn_fail(), which a NULL node stands for */
     return kn_last_status() != KN_OK ? kn_last_status() : KN_INTERNAL;
 }
 

@@ -37,7 +37,7 @@ kiln_val kn_request_finish(kn_request *r);
 kiln_val kn_request_unary(kn_request r, kiln_val x);
 /* False, with an error of the graph, where the text `name`, called `what`, is NULL. */
 bool kn_request_named(kiln_graph *g, const char *name, const char *what);
-/* The operation `name` of a kind, of which `is` tells; -1, with an error of the graph, where it is none. */
+/* The operation `name` if it is of the kind that `is` tests; else -1, with an error of the graph. */
 int kn_request_op(kiln_graph *g, const char *name, bool (*is)(int op), const char *kind);
 /* Requests that give a status: the first error of the graph, if it has one. r->name is not NULL. */
 kiln_status kn_request_status(kn_request *r, const char *what);

@@ -11,8 +11,8 @@
  *     build_complex.c those of complex numbers, made of others on their parts
  *     build_view.c    views that keep every element
  *     build_index.c   slices, counts, and what is made of them
- *     build_take.c    elements at places that values give, and assignment to a view
- *     build_scatter.c what is added at places that values give
+ *     build_take.c    elements at indices that are values, and assignment to a view
+ *     build_scatter.c sums by index
  *     build_join.c    concatenation, padding, repetition
  *     build_random.c  random numbers */
 #ifndef KN_IR_BUILD_IMPL_H
@@ -59,23 +59,23 @@ kn_node *kn_build_compare_signs(kn_graph *g, kn_op op, kn_node *a, kn_node *b, k
 kn_node *kn_build_index_along(kn_graph *g, const kn_dim *shape, int rank, int axis, kn_loc loc);
 /* What a TAKE of x reads: a view that stands for memory, x itself in any case as an INDEX. */
 kn_node *kn_build_in_memory(kn_graph *g, kn_node *x, kn_loc loc);
-/* x[places[0], places[1], ...]: places of the result's rank, i64, NULL where x's axis is walked. The result has x's
+/* x[indices[0], indices[1], ...]: indices of the result's rank, i64, NULL where x's axis is walked. The result has x's
  * rank and `shape`. */
-kn_node *kn_build_taken(kn_graph *g, kn_node *x, kn_node *const *places, const kn_dim *shape,
+kn_node *kn_build_taken(kn_graph *g, kn_node *x, kn_node *const *indices, const kn_dim *shape,
                         bool checked, kn_loc loc);
-/* x, but at the places that an INDEX of x's shape shows the elements of v, which has the INDEX's shape, or broadcasts to
- * it. */
+/* x with the elements that an INDEX of x's shape shows replaced by those of v, which has the INDEX's shape, or broadcasts
+ * to it. */
 kn_node *kn_build_put_index(kn_graph *g, kn_node *x, const kn_node *index, kn_node *v, kn_loc loc);
-/* Places in an array of `shape`: along its axis j at places[j], or where that is NULL at the index along axis[j]. */
+/* Elements of an array of `shape`: along its axis j at indices[j], or where that is NULL at the index along axis[j]. */
 typedef struct kn_scatter {
     const char *what; /* for people: "at_add at 3:4" */
     int rank;
     kn_dim shape[KN_MAX_RANK];
-    kn_node *places[KN_MAX_RANK]; /* i64, of v's rank */
-    int axis[KN_MAX_RANK];        /* of v; < 0 where `shape` is 1 */
+    kn_node *indices[KN_MAX_RANK]; /* i64, of v's rank */
+    int axis[KN_MAX_RANK];         /* of v; < 0 where `shape` is 1 */
 } kn_scatter;
 
-/* The sum of the elements of v that go to each place; places that are none are left out. */
+/* For each element the sum of what v has for its indices; an index out of bounds adds nothing. */
 kn_node *kn_build_scatter(kn_graph *g, const kn_scatter *t, kn_node *v, kn_loc loc);
 /* To where a TAKE's elements come from. */
 kn_scatter kn_scatter_of(const kn_node *take, const char *what);

@@ -31,21 +31,34 @@ static kn_node *intern_index(kn_graph *g, kn_node *x, const kn_indexing *index, 
 
 /* ---- slices ---- */
 
-/* A bound as a place from the front; NumPy counts a negative one from the end. */
-static kn_dim from_front(kn_symbols *s, kn_dim bound, kn_dim size)
+/* Do sizes only make it smaller, as in -M and 1 - M? */
+static bool only_subtracts(kn_symbols *s, kn_dim bound)
 {
-    return bound && !kn_dim_not_negative(s, bound) &&
-                   kn_dim_not_negative(s, kn_dim_sub(s, kn_dim_const(s, -1), bound))
-               ? kn_dim_add(s, size, bound)
-               : bound;
+    return kn_dim_not_negative(s, kn_dim_sub(s, kn_dim_const(s, INT32_MAX), bound));
 }
 
-/* Which elements slice `at` takes of an axis: their number, and where the first is. Bounds beyond the ends are
- * as far as the axis goes. A bound beyond the other end makes the number negative: then it is 0. */
-static kn_dim slice_axis(kn_symbols *s, const kn_index_item *at, kn_dim size, kn_dim *start)
+/* A bound counted from the front; NumPy counts a negative one from the end. Of one that is negative for some sizes only,
+ * that is size * 1 more, or size * 0. A difference of sizes such as N - M counts from the front in any case, which keeps
+ * the shapes that follow from it simple. */
+static kn_dim from_front(kn_graph *g, kn_dim bound, kn_dim size)
 {
+    kn_symbols *s = g->syms;
+    if (!bound || kn_facts_not_negative(&g->facts, s, bound) || !only_subtracts(s, bound))
+        return bound;
+    kn_dim zero = kn_dim_const(s, 0), one = kn_dim_const(s, 1), below = kn_dim_sub(s, zero, bound);
+    kn_dim is_below = kn_facts_not_negative(&g->facts, s, kn_dim_sub(s, below, one))
+                          ? one
+                          : kn_dim_min(s, kn_dim_max(s, below, zero), one);
+    return kn_dim_add(s, kn_dim_mul(s, size, is_below), bound);
+}
+
+/* The number of elements that slice `at` takes of an axis, and where the first is. Bounds are clamped to the axis; a
+ * stop before the start gives 0 elements. */
+static kn_dim slice_axis(kn_graph *g, const kn_index_item *at, kn_dim size, kn_dim *start)
+{
+    kn_symbols *s = g->syms;
     kn_dim zero = kn_dim_const(s, 0), one = kn_dim_const(s, 1), by, length;
-    kn_dim lo = from_front(s, at->lo, size), hi = from_front(s, at->hi, size);
+    kn_dim lo = from_front(g, at->lo, size), hi = from_front(g, at->hi, size);
     if (at->step > 0) {
         lo = lo ? kn_dim_max(s, lo, zero) : zero;
         hi = hi ? kn_dim_min(s, hi, size) : size;
@@ -63,8 +76,8 @@ static kn_dim slice_axis(kn_symbols *s, const kn_index_item *at, kn_dim size, kn
     return kn_dim_max(s, kn_dim_floordiv(s, length, by), zero);
 }
 
-/* Does slice `at` with `length` elements take all of an axis in order? Of an axis of one element, whatever its
- * bounds. */
+/* Does slice `at` with `length` elements take the whole axis in order? If the axis has one element, any slice of one
+ * does. */
 static bool takes_all(kn_symbols *s, const kn_index_item *at, kn_dim size, kn_dim length)
 {
     return (at->step == 1 && !at->lo && !at->hi) ||
@@ -119,7 +132,7 @@ kn_node *kn_build_index(kn_graph *g, kn_node *x, const kn_index_item *items, int
             int64_t size, place;
             if (at->kind == KN_INDEX_AT) {
                 index.axis[axis] = -1;
-                index.start[axis] = from_front(s, at->lo, x->shape[axis]);
+                index.start[axis] = from_front(g, at->lo, x->shape[axis]);
                 bool known = kn_dim_is_const(s, x->shape[axis], &size) && index.start[axis] &&
                              kn_dim_is_const(s, index.start[axis], &place);
                 moves = moves || !known || size != 1; /* the only element is what squeeze() gives */
@@ -132,7 +145,7 @@ kn_node *kn_build_index(kn_graph *g, kn_node *x, const kn_index_item *items, int
             }
             index.axis[axis] = (int8_t)rank;
             index.step[axis] = at->step;
-            shape[rank] = slice_axis(s, at, x->shape[axis], &index.start[axis]);
+            shape[rank] = slice_axis(g, at, x->shape[axis], &index.start[axis]);
             moves = moves || !takes_all(s, at, x->shape[axis], shape[rank]);
             rank++;
         }

@@ -1,4 +1,4 @@
-/* Arrays made of several, or of one several times: each element is read at a place that follows from its own. */
+/* Arrays made of several, or of one several times: each element is read at an index that follows from its own. */
 #include "ir/build_impl.h"
 
 static kn_node *elem(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc)
@@ -43,17 +43,17 @@ static bool not_negative(kn_graph *g, const char *what, kn_dim n)
     return false;
 }
 
-/* Axis `axis` of x read at `place`, in an array of size n there. */
-static kn_node *along(kn_graph *g, kn_node *x, int axis, kn_node *place, kn_dim n, kn_loc loc)
+/* x with axis `axis` of size n, read at `index` along it. */
+static kn_node *along(kn_graph *g, kn_node *x, int axis, kn_node *index, kn_dim n, kn_loc loc)
 {
-    kn_node *places[KN_MAX_RANK] = {0};
+    kn_node *indices[KN_MAX_RANK] = {0};
     kn_dim shape[KN_MAX_RANK];
-    if (!x || !place || !n)
+    if (!x || !index || !n)
         return NULL;
     for (int j = 0; j < x->rank; j++)
         shape[j] = j == axis ? n : x->shape[j];
-    places[axis] = place;
-    return kn_build_taken(g, x, places, shape, false, loc);
+    indices[axis] = index;
+    return kn_build_taken(g, x, indices, shape, false, loc);
 }
 
 /* ---- of several ---- */
@@ -134,8 +134,8 @@ kn_node *kn_build_concatenate(kn_graph *g, kn_node *const *given, int n, int axi
     kn_node *at = kn_build_index_along(g, shape, x[0]->rank, axis, loc), *made = NULL;
     for (int i = n - 1; i >= 0; i--) {
         kn_dim size = x[i]->shape[axis];
-        kn_node *place = kn_build_clamp(g, minus(g, at, start[i], loc), size, loc);
-        kn_node *part = along(g, x[i], axis, place, start[n], loc);
+        kn_node *index = kn_build_clamp(g, minus(g, at, start[i], loc), size, loc);
+        kn_node *part = along(g, x[i], axis, index, start[n], loc);
         made = i == n - 1 ? part : select(g, less(g, at, start[i + 1], loc), part, made, loc);
     }
     return made;
@@ -189,7 +189,7 @@ static kn_node *reflected(kn_graph *g, kn_node *i, kn_dim n, kn_pad_mode mode, k
     return elem(g, KN_OP_MINIMUM, t, elem(g, KN_OP_SUB, end, t, loc), loc);
 }
 
-/* Elements outside of an array, at places that have one value so far. */
+/* Elements outside of an array, as far as all of them have one value. */
 typedef struct outside {
     kn_node *inside; /* a mask of all others; NULL: there is no value yet */
     kn_node *value;
@@ -222,7 +222,7 @@ kn_node *kn_build_pad(kn_graph *g, kn_node *x, const kn_padding *before, const k
 {
     kn_symbols *s = g->syms;
     kn_dim shape[KN_MAX_RANK];
-    kn_node *at[KN_MAX_RANK], *places[KN_MAX_RANK] = {0};
+    kn_node *at[KN_MAX_RANK], *indices[KN_MAX_RANK] = {0};
     outside o = {0};
     if (!x)
         return NULL;
@@ -238,12 +238,12 @@ kn_node *kn_build_pad(kn_graph *g, kn_node *x, const kn_padding *before, const k
         if (kn_dim_equal(s, shape[j], x->shape[j]))
             continue;
         at[j] = minus(g, kn_build_index_along(g, shape, x->rank, j, loc), before->width[j], loc);
-        places[j] =
+        indices[j] =
             kn_build_clamp(g, reflected(g, at[j], x->shape[j], mode, loc), x->shape[j], loc);
     }
-    kn_node *made = kn_build_taken(g, x, places, shape, mode != KN_PAD_CONSTANT, loc);
+    kn_node *made = kn_build_taken(g, x, indices, shape, mode != KN_PAD_CONSTANT, loc);
     for (int j = 0; j < x->rank && mode == KN_PAD_CONSTANT; j++) {
-        if (!places[j])
+        if (!indices[j])
             continue;
         kn_node *from = elem(g, KN_OP_GE, at[j], kn_build_int(g, 0, loc), loc);
         made = surround(g, made, &o, from, before->value[j], loc);
@@ -280,7 +280,7 @@ kn_node *kn_build_repeat(kn_graph *g, kn_node *x, kn_dim n, const int *given, kn
 
 kn_node *kn_build_tile(kn_graph *g, kn_node *x, const kn_dim *n, int rank, kn_loc loc)
 {
-    kn_node *places[KN_MAX_RANK] = {0};
+    kn_node *indices[KN_MAX_RANK] = {0};
     kn_dim shape[KN_MAX_RANK];
     if (!x)
         return NULL;
@@ -294,9 +294,9 @@ kn_node *kn_build_tile(kn_graph *g, kn_node *x, const kn_dim *n, int rank, kn_lo
         if (!shape[j])
             return NULL;
         if (!kn_dim_equal(g->syms, shape[j], x->shape[j]))
-            places[j] = modulo(g, kn_build_index_along(g, shape, all, j, loc), x->shape[j], loc);
+            indices[j] = modulo(g, kn_build_index_along(g, shape, all, j, loc), x->shape[j], loc);
     }
-    return kn_build_taken(g, x, places, shape, false, loc);
+    return kn_build_taken(g, x, indices, shape, false, loc);
 }
 
 static kn_node *rolled(kn_graph *g, kn_node *x, int axis, int64_t shift, kn_loc loc)

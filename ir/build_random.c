@@ -1,4 +1,4 @@
-/* Random numbers as functions of a seed, an offset and the place of an element: Philox4x32-10 (Salmon, Moraes, Dror,
+/* Random numbers as functions of a seed, an offset and the position of an element: Philox4x32-10 (Salmon, Moraes, Dror,
  * Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3", SC'11), as elementwise operations of integers. So they are the
  * same on every device, in every schedule and for every layout.
  *
@@ -46,7 +46,7 @@ void kn_build_philox(kn_graph *g, kn_node **c, kn_node *seed, kn_loc loc)
 }
 
 /* Where each element is in row-major order, as a u64. */
-static kn_node *places(const maker *m, const kn_dim *shape, int rank)
+static kn_node *positions(const maker *m, const kn_dim *shape, int rank)
 {
     kn_dim count = kn_dim_const(m->g->syms, 1);
     for (int j = 0; j < rank; j++)
@@ -72,7 +72,7 @@ static kn_node *integer(const maker *m, const char *what, const char *role, kn_n
 static bool blocks(const maker *m, const char *what, const kn_random *r, int sharing,
                    kn_node **words)
 {
-    kn_node *seed = integer(m, what, "seed", r->seed), *i = places(m, r->shape, r->rank);
+    kn_node *seed = integer(m, what, "seed", r->seed), *i = positions(m, r->shape, r->rank);
     kn_node *offset = seed ? integer(m, what, "offset", r->offset) : NULL;
     if (!seed || !offset || !i)
         return false;
@@ -85,11 +85,11 @@ static bool blocks(const maker *m, const char *what, const kn_random *r, int sha
     return words[0] != NULL;
 }
 
-/* Is bit `bit` of an element's place 0? */
+/* Is bit `bit` of an element's position 0? */
 static kn_node *is_even(const maker *m, const kn_random *r, int64_t bit)
 {
-    kn_node *place = places(m, r->shape, r->rank);
-    kn_node *rest = op2(m, KN_OP_BITAND, place, whole(m, bit));
+    kn_node *position = positions(m, r->shape, r->rank);
+    kn_node *rest = op2(m, KN_OP_BITAND, position, whole(m, bit));
     return op2(m, KN_OP_EQ, rest, whole(m, 0));
 }
 
@@ -151,7 +151,7 @@ kn_node *kn_build_uniform(kn_graph *g, const kn_random *r, kn_dtype t, kn_loc lo
     return bits ? fraction(&m, bits, t) : NULL;
 }
 
-/* By Box and Muller: of a pair of places the first has the cosine, the second the sine. */
+/* By Box and Muller: of a pair of neighbours the first has the cosine, the second the sine. */
 kn_node *kn_build_normal(kn_graph *g, const kn_random *r, kn_dtype t, kn_loc loc)
 {
     const maker m = {g, loc};

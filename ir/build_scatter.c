@@ -1,5 +1,5 @@
-/* What is added to elements at places that values give: each element of the result is the sum of all, as far as their
- * places are its own. Whoever computes it goes over those alone, in their order (codegen/kir/scatter_sum.h). */
+/* Sums by index: each element of the result is the sum of the values whose index is its own. A kernel goes over those
+ * alone, in their order (codegen/kir/scatter_sum.h). */
 #include "ir/build_impl.h"
 
 static kn_node *elem(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc)
@@ -20,14 +20,14 @@ static bool make_space(kn_graph *g, const kn_scatter *t, const kn_node *v, space
     *to = (space){.rank = t->rank};
     for (int j = 0; j < t->rank; j++) {
         to->shape[j] = t->shape[j];
-        to->from[j] = t->places[j] ? -1 : t->axis[j];
+        to->from[j] = t->indices[j] ? -1 : t->axis[j];
         walked |= to->from[j] >= 0 ? 1u << to->from[j] : 0;
     }
     for (int i = 0; i < v->rank; i++) {
         if (walked >> i & 1 || kn_dim_is_one(g->syms, v->shape[i]))
             continue;
         if (to->rank == KN_MAX_RANK) {
-            kn_fail(KN_SHAPE, "elements added at places: more than %d axes", KN_MAX_RANK);
+            kn_fail(KN_SHAPE, "elements added by index: more than %d axes", KN_MAX_RANK);
             return false;
         }
         to->shape[to->rank] = v->shape[i];
@@ -75,12 +75,12 @@ static void note(kn_graph *g, const kn_scatter *t, const space *to, const kn_nod
     kn_dim compared[KN_MAX_RANK];
     int n = 0;
     for (int j = 0; j < t->rank; j++)
-        if (t->places[j])
+        if (t->indices[j])
             compared[n++] = t->shape[j];
     if (!n || !to->nsummed)
         return;
     const char *text =
-        kn_sprintf(g->arena, "%s: %s places, for each of %s", t->what,
+        kn_sprintf(g->arena, "%s: %s indices, for each of %s", t->what,
                    product(g, to->shape + t->rank, to->nsummed), product(g, compared, n));
     kn_push(g->arena, &g->searches, ((kn_remark){made->id, text}));
 }
@@ -93,10 +93,10 @@ kn_node *kn_build_scatter(kn_graph *g, const kn_scatter *t, kn_node *v, kn_loc l
     if (!make_space(g, t, v, &to))
         return NULL;
     for (int j = 0; j < t->rank; j++) {
-        if (!t->places[j])
+        if (!t->indices[j])
             continue;
         kn_node *i = kn_build_index_along(g, to.shape, to.rank, j, loc);
-        kn_node *is = elem(g, KN_OP_EQ, in_space(g, &to, t->places[j], loc), i, loc);
+        kn_node *is = elem(g, KN_OP_EQ, in_space(g, &to, t->indices[j], loc), i, loc);
         here = here ? elem(g, KN_OP_AND, here, is, loc) : is;
     }
     v = in_space(g, &to, v, loc);
@@ -121,7 +121,7 @@ kn_scatter kn_scatter_of(const kn_node *take, const char *what)
         int by = take->u.gather.by[j];
         t.shape[j] = x->shape[j];
         t.axis[j] = take->u.gather.axis[j];
-        t.places[j] = by ? take->in[by] : NULL;
+        t.indices[j] = by ? take->in[by] : NULL;
     }
     return t;
 }

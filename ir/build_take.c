@@ -1,4 +1,4 @@
-/* Elements at places that values give, and what an array becomes when something is assigned to a part of it. */
+/* Elements at indices that are values, and an array a part of which is assigned to. */
 #include <string.h>
 
 #include "ir/build_impl.h"
@@ -53,8 +53,8 @@ kn_node *kn_build_in_memory(kn_graph *g, kn_node *x, kn_loc loc)
 /* A TAKE to be. */
 typedef struct taking {
     int axis[KN_MAX_RANK]; /* the result's axis along which each axis of the operand is walked, */
-    kn_node *places[KN_MAX_RANK]; /* where this is NULL; else the places that are taken */
-    kn_dim shape[KN_MAX_RANK];    /* the result's */
+    kn_node *indices[KN_MAX_RANK]; /* where this is NULL; else the indices that are taken */
+    kn_dim shape[KN_MAX_RANK];     /* the result's */
     int rank;
     bool checked;
 } taking;
@@ -71,16 +71,16 @@ static kn_node *take(kn_graph *g, kn_node *x, const taking *t, kn_loc loc)
     n.u.gather.checked = t->checked;
     for (int j = 0; j < x->rank; j++) {
         bool one = kn_dim_is_one(g->syms, x->shape[j]);
-        n.u.gather.axis[j] = (int8_t)(t->places[j] || one ? -1 : t->axis[j]);
-        if (!t->places[j])
+        n.u.gather.axis[j] = (int8_t)(t->indices[j] || one ? -1 : t->axis[j]);
+        if (!t->indices[j])
             continue;
         n.u.gather.by[j] = (int8_t)n.nin;
-        n.in[n.nin++] = t->places[j];
+        n.in[n.nin++] = t->indices[j];
     }
     return kn_graph_intern(g, &n);
 }
 
-kn_node *kn_build_taken(kn_graph *g, kn_node *x, kn_node *const *places, const kn_dim *shape,
+kn_node *kn_build_taken(kn_graph *g, kn_node *x, kn_node *const *indices, const kn_dim *shape,
                         bool checked, kn_loc loc)
 {
     taking t = {.rank = x ? x->rank : 0, .checked = checked};
@@ -92,14 +92,14 @@ kn_node *kn_build_taken(kn_graph *g, kn_node *x, kn_node *const *places, const k
         t.shape[j] = x->shape[j];
     }
     for (int j = 0; j < t.rank; j++) { /* as many at a time as a node has operands for */
-        if (!places[j])
+        if (!indices[j])
             continue;
-        t.places[j] = kn_build_cast(g, places[j], KN_I64, loc);
+        t.indices[j] = kn_build_cast(g, indices[j], KN_I64, loc);
         t.shape[j] = shape[j];
         if (++count % (KN_MAX_IN - 1) != 0)
             continue;
         x = take(g, x, &t, loc);
-        memset(t.places, 0, sizeof t.places);
+        memset(t.indices, 0, sizeof t.indices);
     }
     return x && count % (KN_MAX_IN - 1) ? take(g, x, &t, loc) : x;
 }
@@ -127,7 +127,7 @@ static bool check_indices(kn_graph *g, const char *what, const kn_node *i, const
 }
 
 /* Indices into an axis of size n as a TAKE has them. */
-static kn_node *places_of(kn_graph *g, kn_node *i, kn_dim n, kn_take_mode mode, kn_loc loc)
+static kn_node *from_front(kn_graph *g, kn_node *i, kn_dim n, kn_take_mode mode, kn_loc loc)
 {
     i = kn_build_cast(g, i, KN_I64, loc);
     if (mode == KN_TAKE_CLIP)
@@ -167,7 +167,7 @@ kn_node *kn_build_take(kn_graph *g, kn_node *x, kn_node *indices, const int *giv
     }
     if (!check_indices(g, "take", indices, x, axis, mode))
         return NULL;
-    kn_node *at = places_of(g, indices, x->shape[axis], mode, loc);
+    kn_node *at = from_front(g, indices, x->shape[axis], mode, loc);
     if (!at)
         return NULL;
     taking t = {.rank = rank, .checked = true};
@@ -181,7 +181,7 @@ kn_node *kn_build_take(kn_graph *g, kn_node *x, kn_node *indices, const int *giv
     }
     for (int j = 0; j < x->rank; j++)
         t.axis[j] = j < axis ? j : j + indices->rank - 1;
-    t.places[axis] = kn_build_reshape_to(g, at, along, rank, loc);
+    t.indices[axis] = kn_build_reshape_to(g, at, along, rank, loc);
     return take(g, x, &t, loc);
 }
 
@@ -198,7 +198,7 @@ kn_node *kn_build_take_along(kn_graph *g, kn_node *x, kn_node *indices, const in
         return NULL;
     }
     kn_dim shape[KN_MAX_RANK];
-    kn_node *places[KN_MAX_RANK] = {0};
+    kn_node *taken[KN_MAX_RANK] = {0};
     for (int j = 0; j < x->rank; j++) {
         kn_dim a = x->shape[j], b = indices->shape[j];
         bool one = kn_dim_is_one(g->syms, a), other = kn_dim_is_one(g->syms, b);
@@ -215,8 +215,8 @@ kn_node *kn_build_take_along(kn_graph *g, kn_node *x, kn_node *indices, const in
     }
     if (!check_indices(g, "take_along_axis", indices, x, axis, KN_TAKE_RAISE))
         return NULL;
-    places[axis] = places_of(g, indices, x->shape[axis], KN_TAKE_RAISE, loc);
-    return places[axis] ? kn_build_taken(g, x, places, shape, true, loc) : NULL;
+    taken[axis] = from_front(g, indices, x->shape[axis], KN_TAKE_RAISE, loc);
+    return taken[axis] ? kn_build_taken(g, x, taken, shape, true, loc) : NULL;
 }
 
 /* ---- assignment ---- */
@@ -248,16 +248,16 @@ static kn_node *both(kn_graph *g, kn_node *a, kn_node *b, kn_loc loc)
     return !a ? b : !b ? a : elem(g, KN_OP_AND, a, b, loc);
 }
 
-/* Which places of axis j of the operand an INDEX shows, and where each of them is in it. */
-static void shown_places(kn_graph *g, const kn_node *index, int j, kn_loc loc, kn_node **mask,
-                         kn_node **place)
+/* A mask of the indices along axis j of the operand that an INDEX shows, and where in the INDEX each of them is. */
+static void shown_part(kn_graph *g, const kn_node *index, int j, kn_loc loc, kn_node **mask,
+                       kn_node **within)
 {
     const kn_indexing *at = index->u.index;
     const kn_node *x = index->in[0];
     int64_t step = at->step[j];
     kn_node *i = kn_build_index_along(g, x->shape, x->rank, j, loc);
     kn_node *start = extent(g, at->start[j], loc), *zero = kn_build_int(g, 0, loc);
-    *place = NULL;
+    *within = NULL;
     if (at->axis[j] < 0) { /* nothing reads it, so this is where its bounds are checked */
         if (!kn_dim_not_negative(g->syms, at->start[j]))
             kn_build_need(g, KN_FACT_AT_MOST, kn_dim_const(g->syms, 0), at->start[j], "assignment",
@@ -276,7 +276,7 @@ static void shown_places(kn_graph *g, const kn_node *index, int j, kn_loc loc, k
         *mask = both(g, *mask, elem(g, KN_OP_EQ, rest, zero, loc), loc);
     }
     *mask = both(g, *mask, elem(g, KN_OP_LT, q, extent(g, n, loc), loc), loc);
-    *place = kn_build_clamp(g, q, n, loc);
+    *within = kn_build_clamp(g, q, n, loc);
 }
 
 /* Do two axes of the operand follow one of the result's? */
@@ -326,7 +326,7 @@ static kn_node *with_axes_of_operand(kn_graph *g, const kn_node *index, const in
 kn_node *kn_build_put_index(kn_graph *g, kn_node *x, const kn_node *index, kn_node *v, kn_loc loc)
 {
     const kn_indexing *at = index->u.index;
-    kn_node *places[KN_MAX_RANK] = {0}, *place[KN_MAX_RANK] = {0}, *mask = NULL;
+    kn_node *indices[KN_MAX_RANK] = {0}, *within[KN_MAX_RANK] = {0}, *mask = NULL;
     kn_dim shape[KN_MAX_RANK];
     int first[KN_MAX_RANK];
     bool any = false, repeats = repeats_axis(index);
@@ -338,18 +338,19 @@ kn_node *kn_build_put_index(kn_graph *g, kn_node *x, const kn_node *index, kn_no
         shape[j] = v->shape[j];
         if (!repeats && is_whole(g, index, j))
             continue;
-        shown_places(g, index, j, loc, &here, &place[j]);
+        shown_part(g, index, j, loc, &here, &within[j]);
         mask = both(g, mask, here, loc);
-        if (place[j] && first[at->axis[j]] != j) /* where it is as far as the axis before it */
-            mask = both(g, mask, elem(g, KN_OP_EQ, place[j], place[first[at->axis[j]]], loc), loc);
-        if (!place[j] || kn_dim_is_one(g->syms, v->shape[j]))
+        if (within[j] && first[at->axis[j]] != j) /* where it is as far as the axis before it */
+            mask =
+                both(g, mask, elem(g, KN_OP_EQ, within[j], within[first[at->axis[j]]], loc), loc);
+        if (!within[j] || kn_dim_is_one(g->syms, v->shape[j]))
             continue;
-        places[j] = place[j];
+        indices[j] = within[j];
         shape[j] = x->shape[j];
         any = true;
     }
     if (any)
-        v = kn_build_taken(g, v, places, shape, false, loc);
+        v = kn_build_taken(g, v, indices, shape, false, loc);
     return mask ? select(g, mask, v, x, loc) : kn_build_broadcast_to(g, v, x->shape, x->rank, loc);
 }
 

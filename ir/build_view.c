@@ -33,7 +33,8 @@ kn_node *kn_build_pad_rank(kn_graph *g, kn_node *x, int rank, kn_loc loc)
     return kn_build_reshape_to(g, x, shape, rank, loc);
 }
 
-/* C // G among the new sizes of as many elements: G divides C. True when there is one, which is exact then. */
+/* Takes C // G among the new sizes as exact, and records that G must divide C, since a reshape keeps the number of
+ * elements. True where there was one. */
 static bool take_exact(kn_graph *g, kn_dim *shape, int rank, kn_loc loc)
 {
     bool any = false;

@@ -5,7 +5,7 @@
  *     grad_rules.c   its table, and what the formulas of elementwise operations are made of
  *     grad_reduce.c  reductions
  *     grad_view.c    views
- *     grad_take.c    elements at computed places
+ *     grad_take.c    elements at computed indices
  *     grad_sum.c     sums of gradients as a person would write them; grad_terms.c counts their terms */
 #ifndef KN_IR_GRAD_IMPL_H
 #define KN_IR_GRAD_IMPL_H

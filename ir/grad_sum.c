@@ -4,7 +4,7 @@
  *     sum(-a * r * dy)                 -r * sum(a * dy)            r the same for all members
  *     sum(x - mean(x))                 0
  *     sum(e * u / s) - sum(e) * (sum(e * u) / s) / s      0       where s is sum(e)
- *     sum(where(place == arange(n), u, 0))     u[place]
+ *     sum(where(index == arange(n), u, 0))     u[index]
  *
  * So the gradient of a softmax by the maximum that it subtracts is seen to be 0, and so is what a variance passes to its
  * mean. It is done here, not by a pass, for it is equal in real numbers only; sums of the program itself stay as they
@@ -223,61 +223,61 @@ static kn_node *plain_sum(const summing *c, kn_node *x)
 
 /* ---- sums of which one member counts ---- */
 
-/* Is c that a place is the index along an axis that is summed over? */
-static bool matches_index(const summing *c, const kn_node *eq, kn_node **place, int *axis)
+/* Does c compare an index with the position along an axis that is summed over? */
+static bool matches_index(const summing *c, const kn_node *eq, kn_node **index, int *axis)
 {
     kn_graph *g = c->s->g;
     for (int k = 0; k < 2 && eq->op == KN_OP_EQ; k++) {
         const kn_node *i = eq->in[k];
-        *place = eq->in[1 - k];
+        *index = eq->in[1 - k];
         for (*axis = 0; *axis < i->rank && kn_dim_is_one(g->syms, i->shape[*axis]);)
             ++*axis;
         if (kn_view_root(i)->op == KN_OP_IOTA && *axis < i->rank && c->axes >> *axis & 1 &&
-            (*place)->dtype == KN_I64 && kn_dim_is_one(g->syms, (*place)->shape[*axis]))
+            (*index)->dtype == KN_I64 && kn_dim_is_one(g->syms, (*index)->shape[*axis]))
             return true;
     }
     return false;
 }
 
-/* The places that c asks for, an axis each. */
-static bool match_places(const summing *c, const kn_node *is, kn_node **places)
+/* The indices that c asks for, an axis each. */
+static bool match_indices(const summing *c, const kn_node *is, kn_node **indices)
 {
-    kn_node *place;
+    kn_node *index;
     int axis;
     if (is->op == KN_OP_AND)
-        return match_places(c, is->in[0], places) && match_places(c, is->in[1], places);
-    if (!matches_index(c, is, &place, &axis) || places[axis])
+        return match_indices(c, is->in[0], indices) && match_indices(c, is->in[1], indices);
+    if (!matches_index(c, is, &index, &axis) || indices[axis])
         return false;
-    places[axis] = place;
+    indices[axis] = index;
     return true;
 }
 
-/* sum(where(place == index, u, 0)) is u at that place, if there is one: what a scatter passes back is a gather. NULL
- * where x is no such selection. */
+/* sum(where(index == arange(n), u, 0)) is u[index], or 0 out of bounds: the gradient of a scatter is a gather. NULL where
+ * x is no such selection. */
 static kn_node *as_gather(const summing *c, kn_node *x)
 {
     const kn_grad_site *s = c->s;
-    kn_node *places[KN_MAX_RANK] = {0}, *inside = NULL;
+    kn_node *indices[KN_MAX_RANK] = {0}, *inside = NULL;
     kn_dim shape[KN_MAX_RANK];
     x = below_broadcasts(x);
-    if (x->op != KN_OP_WHERE || !kn_grad_is_zero(x->in[2]) || !match_places(c, x->in[0], places))
+    if (x->op != KN_OP_WHERE || !kn_grad_is_zero(x->in[2]) || !match_indices(c, x->in[0], indices))
         return NULL;
     for (int j = 0; j < x->rank; j++) {
         shape[j] = x->shape[j];
         if (!(c->axes >> j & 1))
             continue;
-        if (!places[j])
+        if (!indices[j])
             return NULL;
-        kn_node *near = kn_build_clamp(s->g, places[j], x->shape[j], s->loc);
-        kn_node *same = kn_grad_op2(s, KN_OP_EQ, near, places[j]);
+        kn_node *near = kn_build_clamp(s->g, indices[j], x->shape[j], s->loc);
+        kn_node *same = kn_grad_op2(s, KN_OP_EQ, near, indices[j]);
         inside = inside ? kn_grad_op2(s, KN_OP_AND, inside, same) : same;
-        places[j] = near;
+        indices[j] = near;
         shape[j] = kn_dim_const(s->g->syms, 1);
     }
     kn_node *u = below_broadcasts(x->in[1]);
     if (!is_invariant(c, u)) {
         u = kn_build_broadcast_to(s->g, u, x->shape, x->rank, s->loc);
-        u = kn_build_taken(s->g, u, places, shape, false, s->loc);
+        u = kn_build_taken(s->g, u, indices, shape, false, s->loc);
     }
     return kn_grad_select(s, inside, u,
                           kn_build_const(s->g, (kn_scalar){.dtype = x->dtype}, s->loc));
@@ -327,8 +327,8 @@ static kn_node *count_members(const summing *c, const kn_node *x)
     return kn_grad_cast(c->s, kn_build_extent(c->s->g, n, c->s->loc), x->dtype);
 }
 
-/* The sum of a term of x over the members: what is common to them, times the sum of the rest. False where there is no
- * room; *sums counts sums that the program has not. */
+/* The sum of a term of x over the members, as the factors that all members share times the sum of the rest. False
+ * where there is no room; *sums counts the sums that the program does not have yet. */
 static bool sum_term(const summing *c, kn_node *x, const kn_grad_term *t, kn_grad_terms *to,
                      int *sums)
 {

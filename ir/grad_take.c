@@ -1,12 +1,12 @@
-/* The gradient of elements at computed places: each place gets the sum of what was taken from it. Places that follow
- * from the index alone, which joining, padding and repeating make, are known backwards; others are searched for. */
+/* The gradient of elements at computed indices: each element gets the sum of what was taken from it. Indices that follow
+ * from the position alone, as of joining, padding and repeating, are inverted; others are searched for. */
 #include "ir/grad_impl.h"
 
 /* ---- patterns ---- */
 
 typedef enum kind {
     OTHER,
-    SHIFTED,  /* place i - by for those i that this is in the axis for, anything for others */
+    SHIFTED,  /* i - by where that is in the axis, else anything */
     ROLLED,   /* (i - by) % n */
     TILED,    /* i % n, `by` times over */
     REPEATED, /* i // by */
@@ -17,9 +17,9 @@ typedef struct pattern {
     kn_dim by;
 } pattern;
 
-/* Places along one axis. */
+/* Indices along one axis. */
 typedef struct line {
-    kn_node *place;
+    kn_node *index;
     int axis;
     kn_dim length, n; /* how many, and of how many */
 } line;
@@ -86,7 +86,7 @@ static pattern pattern_of(kn_graph *g, const line *l)
 {
     kn_symbols *s = g->syms;
     pattern p = {OTHER, NULL};
-    const kn_node *n = plain(l->place);
+    const kn_node *n = plain(l->index);
     if (n->op == KN_OP_FLOORDIV && plain(n->in[0])->op == KN_OP_IOTA &&
         (p.by = kn_build_size(g, plain(n->in[1])))) {
         kn_dim all = kn_dim_mul(s, p.by, l->n);
@@ -179,7 +179,7 @@ static kn_node *cut(const kn_grad_site *s, kn_node *v, const window *w, int most
     return kn_build_broadcast_to(g, made, shape, v->rank, s->loc);
 }
 
-/* ---- from places to elements ---- */
+/* ---- from indices to elements ---- */
 
 static const char *what(const kn_grad_site *s)
 {
@@ -187,7 +187,7 @@ static const char *what(const kn_grad_site *s)
                       kn_loc_place(s->y->loc).text);
 }
 
-/* Whatever the places are. */
+/* Whatever the indices are. */
 static kn_node *searched(const kn_grad_site *s, const line *l, kn_node *v)
 {
     kn_scatter t = {.what = what(s), .rank = v->rank};
@@ -195,11 +195,11 @@ static kn_node *searched(const kn_grad_site *s, const line *l, kn_node *v)
         t.shape[j] = j == l->axis ? l->n : v->shape[j];
         t.axis[j] = j;
     }
-    t.places[l->axis] = l->place;
+    t.indices[l->axis] = l->index;
     return kn_build_scatter(s->g, &t, v, s->loc);
 }
 
-/* A fringe of what is shifted: its places are anywhere. */
+/* A fringe of what is shifted: its indices are anywhere. */
 static kn_node *with_fringe(const kn_grad_site *s, const line *l, kn_node *v, window w,
                             kn_node *sum)
 {
@@ -208,8 +208,8 @@ static kn_node *with_fringe(const kn_grad_site *s, const line *l, kn_node *v, wi
     if (kn_grad_is_zero(v))
         return sum;
     line part = *l;
-    part.place = cut(s, l->place, &w, 0);
-    return part.place ? kn_grad_op2(s, KN_OP_ADD, sum, searched(s, &part, v)) : NULL;
+    part.index = cut(s, l->index, &w, 0);
+    return part.index ? kn_grad_op2(s, KN_OP_ADD, sum, searched(s, &part, v)) : NULL;
 }
 
 static kn_node *unshifted(const kn_grad_site *s, const line *l, kn_dim by, kn_node *v)
@@ -262,12 +262,12 @@ static bool is_separable(kn_graph *g, const kn_node *take)
     if (x->rank != take->rank)
         return false;
     for (int j = 0; j < x->rank; j++) {
-        const kn_node *place = take->u.gather.by[j] ? take->in[take->u.gather.by[j]] : NULL;
+        const kn_node *index = take->u.gather.by[j] ? take->in[take->u.gather.by[j]] : NULL;
         int axis = take->u.gather.axis[j];
-        if (!place && axis != j && axis >= 0)
+        if (!index && axis != j && axis >= 0)
             return false;
-        for (int i = 0; place && i < take->rank; i++)
-            if (i != j && !kn_dim_is_one(g->syms, place->shape[i]))
+        for (int i = 0; index && i < take->rank; i++)
+            if (i != j && !kn_dim_is_one(g->syms, index->shape[i]))
                 return false;
     }
     return true;

@@ -93,7 +93,7 @@ static bool same_indexing(kn_graph *g, const kn_node *a, const kn_node *b)
     return true;
 }
 
-/* As far as equalities are known by now: what turns out to be equal later is shared by the next rewrite. */
+/* By the equalities known so far: nodes that turn out equal later are shared by the next rewrite. */
 static uint64_t hash_dims(kn_graph *g, const kn_dim *dims, int n, uint64_t seed)
 {
     kn_dim resolved[KN_MAX_RANK];

@@ -133,8 +133,9 @@ static double ulp_of(const kn_node *n, const kn_scalar *in)
     return ulp * fmax(1, hypot(in[1].f, in[1].im) * fmax(1, turn));
 }
 
-/* A quotient may be off by 2 units of its last place, an exponential by 4 and 3/4 for each unit of its operand; of other
- * operations what their operands are off by is what remains. Infinite where that may be out of f32's range. */
+/* How far off an operation with correct operands may be: a quotient by 2 units of its last place, an exponential by 4
+ * and 3/4 for each unit of its operand; others only pass on the errors of their operands. Infinite where the result
+ * may leave f32's range. */
 double kn_interp_rough(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c)
 {
     double rough = 0;

@@ -1,6 +1,6 @@
 /* Between the files of the reference interpreter:
  *
- *     interp.c         nodes in order, elementwise operations, views, elements at computed places
+ *     interp.c         nodes in order, elementwise operations, views, elements at computed indices
  *     interp_bound.c   how far a device's result may be from the reference
  *     interp_jump.c    where that is not known
  *     interp_reduce.c  reductions */

@@ -474,7 +474,7 @@ kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
     return f;
 }
 
-/* What reads an exchange between nests waits for it; those in nests are none of these. */
+/* Nests that read an exchange between nests wait for it; exchanges within a nest do not count. */
 static void find_rounds(kn_regions *out)
 {
     for (int i = 0; i < out->list.len; i++) {

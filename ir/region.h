@@ -53,13 +53,12 @@ typedef struct kn_regions {
     kn_former *former;
 } kn_regions;
 
-/* Partitions the ELEM and REDUCE nodes of a refined graph. fuse false: each node is its own region.
- * sizes, per symbol, tell which loop nests are empty (a value that is not empty stays out of them) and how much
- * memory a value takes. A region may read an elementwise value of its own along other axes than it has it: it is
- * cheap to compute from arguments then, which is what is to be done. */
+/* Partitions the ELEM and REDUCE nodes of a refined graph. fuse false: each node is its own region. `sizes`, per
+ * symbol, say which loop nests are empty (a value that is not empty stays out of them) and how much memory a value
+ * takes. A region may read its own elementwise value along other axes if that is cheap to compute from arguments: it
+ * is then computed again. */
 kn_regions *kn_regions_form(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse);
-/* The same in other orders of merging, of which 0 is the one above: an order that is best for one program is not for
- * another. */
+/* Other orders of merging, 0 being the one above: the best order differs between programs. */
 enum { KN_REGION_ORDERS = 4 };
 kn_regions *kn_regions_form_in(kn_arena *a, kn_graph *g, const int64_t *sizes, int order);
 /* Are they the same partition of one graph? */

@@ -84,7 +84,7 @@ static bool refuse_moved(kn_former *f, const kn_node *user, const kn_node *base,
                    reshape ? "through a reshape whose axes are no parts or products of the array's"
                    : slice
                        ? "through a slice: a loop nest has all elements of an array, or none"
-                       : "at places that it computes, as for a part of an array, a pad or a take"),
+                       : "at indices that it computes, as for a part of an array, a pad or a take"),
         reshape ? "sizes on one side of the reshape divide those on the other"
                 : "its elements are read where they are computed");
 }

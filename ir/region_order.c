@@ -1,8 +1,7 @@
-/* Which loop nests need which: an order of regions in which each is behind all that it reads, kept up while they merge.
- *
- * A region needs another only through those that lie between the two, so that only these are looked at. A merge moves
- * what the later one needs of them in front of the earlier one, where the merged region stays (as in Pearce and Kelly,
- * "A dynamic topological sort algorithm for directed acyclic graphs", 2007, but by labels that leave room). */
+/* A topological order of the regions, kept up while they merge. One region can need another only through regions
+ * between the two, so only these are searched. A merge moves those of them that the later region needs before the
+ * earlier one, where the merged region stays (as in Pearce and Kelly, "A dynamic topological sort algorithm for
+ * directed acyclic graphs", 2007, but with labels that leave gaps). */
 #include <stdlib.h>
 
 #include "ir/region_impl.h"
@@ -28,9 +27,9 @@ static void link_before(kn_former *f, int r, int next)
     f->before[next] = r;
 }
 
-/* Labels the regions around r anew that share its label but for some last bits: so few bits that they had a label each,
- * and so many that they have room again, the more the larger that range is. So a region is labelled about log(n) times
- * (Bender and others, "Two simplified algorithms for maintaining order in a list", 2002). */
+/* Spreads the labels of the regions around r: within the smallest aligned range of labels that is sparse enough, and
+ * the larger the range, the sparser it must be. So a region is labelled about log(n) times (Bender and others, "Two
+ * simplified algorithms for maintaining order in a list", 2002). */
 static void make_room(kn_former *f, int r)
 {
     int first = r, last = r, bits = 1;

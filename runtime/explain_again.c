@@ -6,7 +6,7 @@
 /* Temporaries smaller than the largest argument divided by this are not named. */
 enum { SMALL = 8 };
 
-/* Arrays of which the same is to be said. */
+/* Arrays that share one explanation. */
 typedef struct said {
     list names;
     const char *what;
@@ -153,13 +153,15 @@ static int sweeps_of(const again *all, const kn_phase *ph, int value)
 static void add_sweeps(again *all, const place *at, const char *name, int value)
 {
     const kn_phase *ph = phase_of(at);
+    const bool gpu = kn_explains_gpu(all->s);
     const int sweeps = sweeps_of(all, ph, value);
     kn_text t = kn_text_new(all->a);
-    if (sweeps < 2)
+    /* a CPU finds so few in its cache again */
+    if (sweeps < 2 || (!gpu && ph->nest.members <= KN_FRAME_MEMBERS))
         return;
     kn_putf(&t, "read by %d sweeps of %s: a group's ", sweeps, title_of(all, at));
     kn_explain_put_bytes(&t, ph->nest.members * kn_bytes(kn_value_at(ph, value)->dtype));
-    kn_put(&t, " are not kept on chip");
+    kn_put(&t, gpu ? " are not kept on chip" : " may have left the cache");
     add(all, name, kn_text_str(&t));
 }
 

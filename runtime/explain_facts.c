@@ -216,7 +216,7 @@ static const char *of_array(const needs *all, const array_need *array)
                           : along;
 }
 
-/* Arrays of which the same is needed share a line. */
+/* Arrays with the same needs share a line. */
 static void list_arrays(const needs *all, list *l)
 {
     for (int i = 0; i < all->arrays.len; i++) {

@@ -39,8 +39,8 @@ typedef struct list {
     KN_VEC(const char *) lines;
 } list;
 
-/* explain_facts.c: what the user's text has that is wider than its operands; sums that search; what must hold for the program to have a
- * meaning; what the kernels rely on besides. One line each. */
+/* explain_facts.c: results wider than their operands; sums that search; what the program needs to have a meaning; what
+ * the kernels rely on. One line each. */
 list kn_explain_wider(const subject *s);
 list kn_explain_searches(const subject *s);
 list kn_explain_facts(const subject *s);
@@ -65,8 +65,8 @@ int kn_explain_line(const subject *s, const kn_text_lines *lines, kn_loc loc);
 void kn_explain_nests(const subject *s);
 list kn_explain_merges(const subject *s);
 
-/* explain_again.c: arrays that are read again, and temporaries of at least an eighth of the largest argument: each with what stands
- * in the way. */
+/* explain_again.c: arrays that are read again, and temporaries of at least an eighth of the largest argument: each with
+ * what stands in the way. */
 list kn_explain_again(const subject *s);
 
 /* explain_phase.c: the kernels; phase p of one, without times where `time` is NULL. */

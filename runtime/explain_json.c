@@ -7,8 +7,8 @@
  *   workspace, buffers                       bytes, and the temporaries that lie in it
  *   passes                                   graph passes, then steps of planning: what each left; those
  *                                            that changed nothing only if that is asked for
- *   schedule, kernels                        how each loop nest is walked; the blocks of a launch, if they take the registers
- *                                            that the model thinks
+ *   schedule, kernels                        how each loop nest is walked; the blocks of a launch, as the model estimates
+ *                                            their registers
  *   predicted_us, predicted_unfused_us       of all kernels; if each operation were one
  *   predicted                                of each kernel and phase: us in all, what most of it goes to
  *                                            (bound), and the us of each part

@@ -103,7 +103,7 @@ static void put_space(const subject *s, const kn_region *r)
     kn_put(t, "\n");
 }
 
-/* What it reads of other nests, but computes for itself. */
+/* Values of other nests that it computes again. */
 static void put_again(const subject *s, const kn_region *r)
 {
     const kn_regions *all = s->plan->regions;

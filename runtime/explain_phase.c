@@ -130,7 +130,7 @@ static void put_threads(kn_text *t, const kn_phase *ph)
                 ph->how.tpg);
     else if (ph->how.walk == KN_WALK_COLS)
         kn_putf(t, "; %d groups x %d threads%s", kn_cols_width(ph), ph->how.tpg,
-                ph->how.scatter_sum ? ", which compact their members by place" : "");
+                ph->how.scatter_sum ? ", which compact their members by destination" : "");
     if (ph->how.async)
         kn_put(t, ph->how.walk == KN_WALK_ROWS ? "; bulk copies" : "; own copies");
 }
@@ -192,12 +192,12 @@ void kn_explain_phase(const subject *s, const kn_kernel *k, int p, const kn_time
                                               : "";
     if (*when && !kn_explains_gpu(s))
         when = " (after all threads)";
-    kn_dealing dealing = kn_deal(k);
+    kn_assignment assigned = kn_assign_work(k);
     if (!ph->local)
-        kn_deal_to(&dealing, p);
+        kn_assign_phase(&assigned, p);
     if (!ph->local && kn_runs_beside(k, p))
-        when = kn_sprintf(s->t->arena, "%s (side by side: %lld piece%s of work)", when,
-                          (long long)dealing.blocks, dealing.blocks == 1 ? "" : "s");
+        when = kn_sprintf(s->t->arena, "%s (side by side: %lld work item%s)", when,
+                          (long long)assigned.blocks, assigned.blocks == 1 ? "" : "s");
     kn_putf(s->t, "    %sphase %d%s: %s", ph->local ? "local " : "", p, when,
             kn_walk_text(ph->how.walk));
     put_axes(s, ph);

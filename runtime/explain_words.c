@@ -42,7 +42,7 @@ void kn_explain_words(const subject *s)
     put_head(s);
     put_list(s, "wider than their operands, as in NumPy (cast the operands to stay narrow)",
              kn_explain_wider(s));
-    put_list(s, "searched for, as their places are values", kn_explain_searches(s));
+    put_list(s, "searched for, as their indices are values", kn_explain_searches(s));
     kn_explain_nests(s);
     kn_explain_put_steps(s);
     kn_explain_kernels(s);

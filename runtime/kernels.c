@@ -51,7 +51,8 @@ static void take(kn_kernels *k, kn_compiled *c)
         unlink_idle(k, c);
 }
 
-/* What nobody has now and there is no room for, which is no longer among the kernels. */
+/* Gives a kernel back. Returns one to discard, already out of the table: this one if it failed to compile, or the
+ * oldest where too many are idle. */
 static kn_compiled *drop(kn_kernels *k, kn_compiled *c)
 {
     if (--c->users > 0)

@@ -1,8 +1,6 @@
-/* A context's compiled kernels, by a text that is all they depend on. Each is compiled once: threads that want the same
- * one wait for the first of them.
- *
- * Whoever gets one has it until giving it back. What nobody has stays, for who asks next, until there are
- * KN_IDLE_KERNELS of them; then the one that nobody has had for longest goes. */
+/* A context's compiled kernels, found by a text of everything that they depend on. Each is compiled once: threads that
+ * want the same one wait for the first of them. Kernels that are given back stay for the next user; beyond
+ * KN_IDLE_KERNELS of them, the one that was idle for longest goes. */
 #ifndef KN_RUNTIME_KERNELS_H
 #define KN_RUNTIME_KERNELS_H
 
@@ -47,7 +45,7 @@ void kn_kernels_finish(kn_kernels *k);
 typedef kn_status (*kn_compile_fn)(void *user, kn_code **code);
 kn_status kn_kernels_get(kn_kernels *k, const char *key, kn_compile_fn compile, void *user,
                          kn_compiled **out);
-/* Once more, for who has it; and back. NULL is nothing. */
+/* Takes another reference; releases one. NULL is ignored. */
 void kn_kernels_keep(kn_kernels *k, kn_compiled *c);
 void kn_kernels_release(kn_kernels *k, kn_compiled *c);
 

@@ -113,8 +113,8 @@ static kn_status try_many(choice *c, bool only_reduced, trial *best)
     return KN_OK;
 }
 
-/* One value more, where that gains enough, or one less, where less is lost: what is added by that rule is worth more
- * than what is dropped by it, so that it ends. */
+/* Saves one value more where that gains enough, or one less where that loses little. A value must gain more to be
+ * added than it may lose to be dropped, so this ends. */
 static kn_status improve(choice *c, trial *best, bool *improved)
 {
     *improved = false;

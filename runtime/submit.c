@@ -133,7 +133,7 @@ static const kn_buf *next_exchange(const kn_variant *v, int from, int to, int la
     return next;
 }
 
-/* Behind kernel `at`, if it is the last in front of a later round: what its round has made for other ranks. */
+/* After kernel `at`, if it is the last of its round: sends what the round has made for other ranks. */
 static kn_status exchange(const call *c, char *temps, int at)
 {
     const kn_variant *v = c->of->variant;

@@ -44,7 +44,7 @@ typedef struct kn_newcomer {
     const kn_binding *binding;
 } kn_newcomer;
 
-/* What to force for these arguments: the program's own forces, if it has not learnt better or does not want to. */
+/* What to force for these arguments: what autotune has learnt, or the program's own forces. */
 kn_force kn_tune(kn_program *p, const kn_newcomer *who);
 
 /* What is known of the class of a plan, the planner's own for the device of the program, without measuring anything;

@@ -72,7 +72,7 @@ static void write_value(const kn_tuning *t, kn_text *value)
 
 static bool within(int x, int low, int high) { return x >= low && x <= high; }
 
-/* Reads a line; NULL: it is none. Whether its schedules bind is seen when they are. */
+/* Reads a line; NULL if it is malformed. Whether its schedules bind shows only when they are bound. */
 static const char *read_trial(kn_arena *a, const char *text, kn_tune_trial *x)
 {
     long long ns;

@@ -37,7 +37,7 @@ void kn_workspaces_finish(kn_workspaces *w);
 /* A block of at least `bytes` for work in `stream`, the caller's until it gives it back. */
 kn_status kn_workspaces_take(kn_workspaces *w, void *stream, size_t bytes, kn_workspace **out);
 void kn_workspaces_give(kn_workspaces *w, kn_workspace *block);
-/* Sees to it that the next run finds a block of `bytes`, in whatever stream. May wait for the device. */
+/* Makes sure that the next run finds a block of `bytes`, in any stream. May wait for the device. */
 kn_status kn_workspaces_reserve(kn_workspaces *w, size_t bytes);
 
 #endif

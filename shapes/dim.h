@@ -40,14 +40,15 @@ int kn_symbol_find(const kn_symbols *s, const char *name, size_t len);
  * which each rank has a part. They equal no dimension without one. */
 kn_dim kn_dim_part(kn_symbols *s, const char *name, size_t len);
 bool kn_dim_has_part(const kn_symbols *s, kn_dim a);
-/* Is it a size of which each rank has a range, one behind the other: a part, times or through sizes without one? */
+/* Does each rank have a contiguous range of this size? True of a part, and of products and quotients of it by sizes
+ * without one. */
 bool kn_dim_is_divided(kn_symbols *s, kn_dim a);
 /* Is it this symbol alone? */
 bool kn_dim_is_symbol(kn_dim a, int sym);
 /* The symbol of the whole size of which `sym` is the part; -1: it is none. */
 int kn_symbol_whole(const kn_symbols *s, int sym);
-/* `a` with each part replaced: by the whole size; by the parts of the ranks in front of this one together, where this
- * rank's begins; by another rank's part. NULL, and a message, as from constructors. */
+/* `a` with each part replaced: by the whole size; by the sum of the parts of lower ranks, which is where this rank's
+ * range begins; by another rank's part. NULL, and a message, as from constructors. */
 kn_dim kn_dim_whole(kn_symbols *s, kn_dim a);
 kn_dim kn_dim_start(kn_symbols *s, kn_dim a);
 kn_dim kn_dim_at_rank(kn_symbols *s, kn_dim a, int rank);

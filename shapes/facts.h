@@ -34,7 +34,7 @@ bool kn_fact_holds(kn_fact_kind kind, int64_t a, int64_t b);
 void kn_facts_add(kn_facts *f, kn_symbols *s, kn_arena *a, kn_fact fact);
 /* "N == M" */
 void kn_fact_print(kn_text *t, const kn_symbols *s, const kn_fact *fact);
-/* True when no sizes of which the facts hold make `a` negative, as far as one of them tells. */
+/* True when `a` cannot be negative given the facts, as far as a single fact shows it. */
 bool kn_facts_not_negative(const kn_facts *f, kn_symbols *s, kn_dim a);
 /* SHAPE with a message that names the first violated fact and the sizes in it; a text in `a`. */
 kn_status kn_facts_check(const kn_facts *f, const kn_symbols *s, kn_arena *a,

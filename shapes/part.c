@@ -1,5 +1,5 @@
-/* Sizes that are divided over ranks. A part is a symbol named "shard(N)"; next to it, where they are asked for, are
- * "shard(N)@start", the parts of the ranks in front of this one together, and "shard(N)@2", that of rank 2. */
+/* Sizes that are divided over ranks. A part is a symbol named "shard(N)". On demand there are also "shard(N)@start",
+ * the sum of the parts of lower ranks, and "shard(N)@2", the part of rank 2. */
 #include <stdio.h>
 #include <string.h>
 

@@ -296,7 +296,7 @@ static kn_status apply(const kn_symbols *s, kn_arena *a, int sym, int64_t num, i
     return KN_OK;
 }
 
-/* The value of a symbol of known ones: its parts', whatever it should be equal to, for that is a fact. */
+/* The value of a symbol from its parts, even where an equality gives it another: that is checked as a fact. */
 static kn_status derive(const kn_symbols *s, kn_arena *a, int sym, int64_t *values)
 {
     const kn_symbol *q = &s->syms.data[sym];

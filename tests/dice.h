@@ -4,6 +4,7 @@
 #define KN_TESTS_DICE_H
 
 #include "runtime/context.h"
+#include "tests/random.h"
 
 static const kn_device_ops *dice_own;
 static kn_device_ops dice_ops;
@@ -15,8 +16,7 @@ static inline kn_status dice_time(kn_device *dev, void *stream, kn_status (*fn)(
                                   void *ctx, double *us)
 {
     (void)dev, (void)stream;
-    dice_state = dice_state * 6364136223846793005u + 1442695040888963407u;
-    *us = 1 + (double)(dice_state >> 40);
+    *us = 1 + (double)(random_64(&dice_state) >> 40);
     return fn(ctx);
 }
 

@@ -1,5 +1,5 @@
-/* For tests of kernels that exchange while they run: ranks that are threads, on "emu" or on a GPU each, and kernels that are
- * nothing but exchange. */
+/* For tests of kernels that exchange while they run: ranks that are threads, on "emu" or on a GPU each, and kernels that
+ * are nothing but exchange. */
 #ifndef KN_TESTS_RANKS_H
 #define KN_TESTS_RANKS_H
 
@@ -82,14 +82,15 @@ static inline bool rank_says(rank *r, unsigned status, const char *words)
     return !r->wrong[0];
 }
 
-static inline kn_compiled *rank_load(rank *r, const char *entry)
+/* Kernel `entry` of `text`. */
+static inline kn_compiled *rank_load(rank *r, const char *text, const char *entry)
 {
     kn_arena a;
     kn_compiled *compiled = NULL;
     kn_arena_init(&a, NULL);
     kn_text t = kn_text_new(&a);
-    kn_prelude(&t, ranks_text, false);
-    kn_put(&t, ranks_text);
+    kn_prelude(&t, text, false);
+    kn_put(&t, text);
     rank_good(r, kn_context_load(r->ctx->core, entry, kn_text_str(&t), &compiled));
     kn_arena_finish(&a);
     return compiled;
@@ -128,8 +129,8 @@ static void *rank_main(void *user)
     if (!rank_good(r, kiln_ctx_create(&c, &r->ctx)))
         return NULL;
     r->dev = r->ctx->core->dev;
-    r->sums = rank_load(r, "sums");
-    r->moments = rank_load(r, "moments");
+    r->sums = rank_load(r, ranks_text, "sums");
+    r->moments = rank_load(r, ranks_text, "moments");
     rank_good(r, kiln_alloc(r->ctx, r->most * sizeof(float), &r->in));
     rank_good(r, kiln_alloc(r->ctx, r->most * sizeof(float), &r->out));
     if (!r->wrong[0] && rank_join(r, r->team))

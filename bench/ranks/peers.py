@@ -72,34 +72,30 @@ def calls(torch, dist, ranks, program, sizes):
         def squares(x):
             return x.float().square().sum(dim=1, keepdim=True)
 
-        def scale(x, w, s):
+        def scale(s, x, w):
             return (x.float() * torch.rsqrt(s / (ranks * sizes[1]) + EPS) * w.float()).to(torch.bfloat16)
 
-        def run(first, second):
-            s = first(x)
-            dist.all_reduce(s)
-            return second(x, w, s)
-
-        halves = torch.compile(squares), torch.compile(scale)
-        yield "torch.compile and NCCL", lambda: run(*halves)
-        yield "eager and NCCL", lambda: run(squares, scale)
+        yield from halves(torch, dist, squares, scale, x, w)
     else:
-        g = randn(*sizes)
-
         def squares(g):
             return (g * g).sum()
 
-        def scale(g, s):
+        def scale(s, g):
             return g * torch.clamp(1 / (torch.sqrt(s) + 1e-6), max=1)
 
-        def run(first, second):
-            s = first(g)
-            dist.all_reduce(s)
-            return second(g, s)
+        yield from halves(torch, dist, squares, scale, randn(*sizes))
 
-        halves = torch.compile(squares), torch.compile(scale)
-        yield "torch.compile and NCCL", lambda: run(*halves)
-        yield "eager and NCCL", lambda: run(squares, scale)
+
+def halves(torch, dist, first, second, *args):
+    """Functions on both sides of an all-reduce: of the first argument, and of its sum and all arguments."""
+    def run(first, second):
+        s = first(args[0])
+        dist.all_reduce(s)
+        return second(s, *args)
+
+    compiled = torch.compile(first), torch.compile(second)
+    yield "torch.compile and NCCL", lambda: run(*compiled)
+    yield "eager and NCCL", lambda: run(first, second)
 
 
 def slowest_time(torch, dist, call, timer):

@@ -6,7 +6,7 @@
 #include "codegen/kir/integers.h"
 
 typedef struct kn_grid_wants {
-    __INT64_TYPE__ work;  /* pieces that a block each can do, at least 1 */
+    __INT64_TYPE__ work;  /* items, each for one block, at least 1 */
     __INT64_TYPE__ share; /* the same if each block takes all the steps that a thread unrolls */
     int cluster;          /* blocks of a cluster, or 1 */
     int persistent;
@@ -19,7 +19,7 @@ static inline __INT64_TYPE__ kn_blocks_persistent(const kn_grid_wants *b, __INT6
            b->cluster;
 }
 
-/* Persistent, or a block for each piece of work. Elementwise blocks take all the steps that a thread unrolls, unless that
+/* Persistent, or a block for each work item. Elementwise blocks take all the steps that a thread unrolls, unless that
  * would leave multiprocessors idle. */
 static inline __INT64_TYPE__ kn_blocks_all(const kn_grid_wants *b, __INT64_TYPE__ resident)
 {

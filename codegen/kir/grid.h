@@ -1,6 +1,6 @@
 /* How many blocks a launch has. Kernels step through their work by the size of the grid, so any number of blocks is
- * correct. A grid with barriers has as many as the machine holds at a time. Others have a block for each piece of
- * work, not persistent ones (measured: docs/lab/bytes-a-block.md). */
+ * correct. A grid with barriers has as many as the machine holds at a time. Others have a block for each work
+ * item, not persistent ones (measured: docs/lab/bytes-a-block.md). */
 #ifndef KN_CODEGEN_GRID_H
 #define KN_CODEGEN_GRID_H
 

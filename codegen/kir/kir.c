@@ -132,11 +132,11 @@ bool kn_is_shared_local(const kn_kernel *k, int p)
     return shared;
 }
 
-/* Numbers of pieces fit in 32 bits; more would only be dealt less evenly. */
-static int64_t at_most(int64_t pieces)
+/* Numbers of work items fit in 32 bits; more would only be assigned less evenly. */
+static int64_t at_most(int64_t items)
 {
     const int64_t most = 1 << 30;
-    return pieces < most ? pieces : most;
+    return items < most ? items : most;
 }
 
 bool kn_runs_beside(const kn_kernel *k, int p)
@@ -148,10 +148,10 @@ bool kn_runs_beside(const kn_kernel *k, int p)
            (next < k->phases.len && k->phases.data[next].how.beside);
 }
 
-kn_dealing kn_deal(const kn_kernel *k)
+kn_assignment kn_assign_work(const kn_kernel *k)
 {
-    const bool by_pieces = kn_grid_at_once(k) && !kn_grid_persistent(k);
-    return (kn_dealing){.k = k, .pieces = by_pieces ? kn_grid_phase_share : kn_grid_phase_blocks};
+    const bool by_share = kn_grid_at_once(k) && !kn_grid_persistent(k);
+    return (kn_assignment){.k = k, .items = by_share ? kn_grid_phase_share : kn_grid_phase_blocks};
 }
 
 /* Steps of the blocks that share one group's members cyclically; 0 of other phases. */
@@ -176,13 +176,13 @@ static int64_t steps_of_whole_grid(const kn_kernel *k, int p)
     return steps;
 }
 
-void kn_deal_to(kn_dealing *d, int p)
+void kn_assign_phase(kn_assignment *d, int p)
 {
     const kn_phase *ph = &d->k->phases.data[p];
     if (!ph->how.beside)
         d->next = kn_runs_beside(d->k, p) ? steps_of_whole_grid(d->k, p) : 0;
     d->first = at_most(d->next);
-    d->blocks = at_most(d->pieces(ph, d->k->threads));
+    d->blocks = at_most(d->items(ph, d->k->threads));
     const int64_t steps = at_most(cyclic_steps(ph));
     d->next = d->first + (steps > d->blocks ? steps : d->blocks);
 }

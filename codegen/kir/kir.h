@@ -86,18 +86,18 @@ bool kn_is_shared_local(const kn_kernel *k, int p);
 /* Does phase p run side by side with another? Else it has the grid to itself. */
 bool kn_runs_beside(const kn_kernel *k, int p);
 
-/* Of phases side by side the pieces of work are dealt to the blocks in turn, each phase going on where the one before
- * it ended, and the first where those end that have the whole grid between the same barriers. `first`: the pieces in
- * front of a phase; `blocks`: how many blocks have a piece of it, if the grid has as many; `next`: the pieces in front
- * of the next phase. */
-typedef struct kn_dealing {
+/* The work items of phases side by side are assigned to the blocks round-robin. Each phase starts at the block after the
+ * last one of the phase before it; the first starts where the phases end that have the whole grid between the same
+ * barriers. `first`: the items before a phase's own; `blocks`: how many blocks get an item of it, if the grid has as many;
+ * `next`: the items before those of the next phase. */
+typedef struct kn_assignment {
     const kn_kernel *k;
-    int64_t (*pieces)(const kn_phase *, int);
+    int64_t (*items)(const kn_phase *, int);
     int64_t first, blocks, next;
-} kn_dealing;
-kn_dealing kn_deal(const kn_kernel *k);
-/* To phase p, which is not local, after all of these that come before it. */
-void kn_deal_to(kn_dealing *d, int p);
+} kn_assignment;
+kn_assignment kn_assign_work(const kn_kernel *k);
+/* Phase p's, which is not local; phases come in order. */
+void kn_assign_phase(kn_assignment *d, int p);
 
 /* The fraction of a value that phase p finds on chip, where an earlier phase left it. */
 double kn_part_on_chip(const kn_kernel *k, const kn_phase *p, int value);

@@ -120,18 +120,20 @@ typedef enum kn_level { KN_GROUP, KN_ELEMENT } kn_level;
 
 typedef struct kn_value {
     kn_vkind kind;
-    kn_op op; /* ELEM */
     kn_dtype dtype;
     kn_level level;
     int stage;
-    int in[KN_MAX_IN], nin;
+    int in[KN_MAX_IN], nin; /* operands: of ELEM, GATHER and RANK */
     union {
-        kn_access *access; /* LOAD, GATHER, INDEX, RANK: this value's alone */
-        int index;         /* SCALAR, EXTENT, RESULT, LOCAL */
-        kn_scalar value;   /* CONST */
+        kn_op op;        /* ELEM */
+        int index;       /* SCALAR, EXTENT, RESULT, LOCAL */
+        kn_scalar value; /* CONST */
+        struct {
+            kn_access *access; /* LOAD, GATHER, INDEX, RANK: this value's alone */
+            int rank, round; /* RANK: of which rank; how many exchanges must come before this one */
+        };
     };
     int sweeps;       /* how many sweeps need it */
-    int rank, round;  /* RANK; how many exchanges, one behind the other, come before this one */
     const char *name; /* the user's name or NULL */
     kn_loc loc;
 } kn_value;

@@ -104,12 +104,12 @@ static void nest_params(params *ps, const kn_kernel *k, int p)
 }
 
 /* What its schedule goes by. */
-static void schedule_params(params *ps, kn_dealing *d, int p)
+static void schedule_params(params *ps, kn_assignment *d, int p)
 {
     const kn_phase *ph = &d->k->phases.data[p];
     kn_arena *a = ps->arena;
     if (!ph->local)
-        kn_deal_to(d, p);
+        kn_assign_phase(d, p);
     if (!ph->local && kn_runs_beside(d->k, p)) {
         put_index(ps, d->first, a ? kn_sprintf(a, "p%d_first", p) : NULL);
         put_index(ps, d->blocks, a ? kn_sprintf(a, "p%d_blocks", p) : NULL);
@@ -127,7 +127,7 @@ static void schedule_params(params *ps, kn_dealing *d, int p)
     }
     if (ph->how.cluster)
         put_index(ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
-    if (ph->how.persistent)
+    if (ph->how.persistent || ph->how.skewed)
         put_index(ps, ph->num.skew, a ? kn_sprintf(a, "p%d_skew", p) : NULL);
     if (kn_copies_in_chunks(ph))
         put_index(ps, ph->num.copy_chunk, a ? kn_sprintf(a, "p%d_copy_chunk", p) : NULL);
@@ -164,10 +164,10 @@ int kn_kernel_params(const kn_kernel *k, kn_arena *a, kn_param *out, int cap)
                             .value = k->extents.data[i].value,
                             .formula = a ? k->extents.data[i].dim : NULL,
                             .name = a ? kn_sprintf(a, "count%d", i) : NULL});
-    kn_dealing dealing = kn_deal(k);
+    kn_assignment assigned = kn_assign_work(k);
     for (int p = 0; p < k->phases.len; p++) {
         nest_params(&ps, k, p);
-        schedule_params(&ps, &dealing, p);
+        schedule_params(&ps, &assigned, p);
     }
     if (kn_kernel_resident(k))
         put_index(&ps, k->resident_steps, "resident_steps");

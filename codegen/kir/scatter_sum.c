@@ -1,6 +1,6 @@
 #include "codegen/kir/scatter_sum.h"
 
-/* Values that are looked at to find out whether a place is the same for all groups. */
+/* Values that are looked at to find out whether a destination is the same for all groups. */
 enum { MOST_VALUES = 64 };
 
 static bool is_of_members(const kn_phase *ph, int i, int *left)
@@ -29,17 +29,17 @@ static bool is_index(const kn_phase *ph, int i, int *axis)
     return n == 1;
 }
 
-/* Does the condition hold only for members whose place is a group's index? */
-static bool is_test_of_place(const kn_phase *ph, int condition, kn_scatter_sum *s)
+/* Does the condition hold only for members whose destination is the group? */
+static bool is_test_of_destination(const kn_phase *ph, int condition, kn_scatter_sum *s)
 {
     const kn_value *v = kn_value_at(ph, condition);
     if (kn_is_elem(v, KN_OP_AND))
-        return is_test_of_place(ph, v->in[0], s) || is_test_of_place(ph, v->in[1], s);
+        return is_test_of_destination(ph, v->in[0], s) || is_test_of_destination(ph, v->in[1], s);
     for (int k = 0; k < 2 && kn_is_elem(v, KN_OP_EQ); k++) {
         int left = MOST_VALUES;
         *s = (kn_scatter_sum){v->in[k], v->in[1 - k], 0};
-        if (kn_is_int(kn_value_at(ph, s->place)->dtype) && is_index(ph, s->index, &s->axis) &&
-            is_of_members(ph, s->place, &left))
+        if (kn_is_int(kn_value_at(ph, s->destination)->dtype) && is_index(ph, s->index, &s->axis) &&
+            is_of_members(ph, s->destination, &left))
             return true;
     }
     return false;
@@ -70,8 +70,8 @@ bool kn_find_scatter_sum(const kn_phase *ph, kn_scatter_sum *s)
     for (int r = 0; r < ph->nest.reds.len && is; r++) {
         kn_scatter_sum one = {0};
         int condition = condition_of(ph, r);
-        is = condition >= 0 && is_test_of_place(ph, condition, &one) &&
-             (r == 0 || (one.place == s->place && one.index == s->index));
+        is = condition >= 0 && is_test_of_destination(ph, condition, &one) &&
+             (r == 0 || (one.destination == s->destination && one.index == s->index));
         *s = one;
     }
     return is;

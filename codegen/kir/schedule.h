@@ -135,8 +135,8 @@ typedef struct kn_schedule {
     /* COLS: a scatter sum (codegen/kir/scatter_sum.h): a block compacts the members to those of its groups; one row
      * of threads then adds those that are found */
     bool scatter_sum;
-    /* runs side by side with the phase before, which it does not wait for: its pieces of work go to the blocks after
-     * those that had the last of it */
+    /* runs side by side with the phase before, which it does not wait for: its work items go to the blocks after
+     * those that have the last of that one */
     bool beside;
     /* ---- hold ---- */
     KN_VEC(kn_hold) holds; /* in the order of their values */
@@ -155,6 +155,8 @@ typedef struct kn_schedule {
     bool by_chunk;
     /* clusters: persistent, and they begin one after the other (launch skew) */
     bool persistent;
+    /* blocks, which are all on the machine at a time, begin one after the other */
+    bool skewed;
     /* async COLS: steps whose copies a thread starts at a time; 0: register tiles, which are copied whole */
     int copies;
     /* async COLS, transposed in registers: a cluster prefetches its next tile while it stores one. Mixed: each thread has
@@ -198,7 +200,8 @@ typedef struct kn_numbers {
     int64_t in_shared; /* rest_in_registers: members of a block's part that are in shared memory */
     /* async ROWS: members of a chunk; copies refill it while the block works on the others */
     int64_t copy_chunk;
-    /* launch skew: nanoseconds from the first copies of one cluster to those of the next */
+    /* launch skew: nanoseconds from the first copies of one cluster to those of the next; skewed: from the first
+     * block's loads to the last's */
     int64_t skew;
 } kn_numbers;
 

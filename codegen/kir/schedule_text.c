@@ -38,6 +38,7 @@ static const word other_words[] = {{"beside", FLAG, HOW(beside)},
                                    {"rest_in_registers", FLAG, HOW(rest_in_registers)},
                                    {"by_chunk", FLAG, HOW(by_chunk)},
                                    {"persistent", FLAG, HOW(persistent)},
+                                   {"skewed", FLAG, HOW(skewed)},
                                    {"skew", LONG, NUM(skew)},
                                    {"copies", INT, HOW(copies)},
                                    {"prefetch", FLAG, HOW(prefetch)},
@@ -201,6 +202,7 @@ static void leave_sizes(kn_kernel_schedule *s)
         kn_phase_schedule *of = &s->phases.data[p];
         of->num.chunk = of->num.parts = of->num.rounds = of->num.pack = of->num.in_shared =
             of->num.copy_chunk = 0;
+        of->num.skew = of->how.skewed ? 0 : of->num.skew;
         of->how.loops.len = of->how.transposes.len = 0;
         of->how.tail = false;
         if (!of->how.cluster)

@@ -11,8 +11,8 @@ typedef struct kn_machine {
     double memory, cache; /* bandwidth of DRAM, and of the last-level cache */
     double stream;        /* of DRAM where kn_streams_through() */
     double cache_bytes;   /* of a stream that the last-level cache holds */
-    double
-        end_cached; /* fraction of it that has the end of a stream which is read in reverse, as far as sweeps are in step */
+    /* fraction of it that has the end of a stream which is read in reverse, as far as sweeps are in step */
+    double end_cached;
     double near_bytes;           /* of a multiprocessor's cache and shared memory together */
     double unit;                 /* bandwidth of one multiprocessor */
     double latency;              /* from a load to its value, while memory is busy */
@@ -22,9 +22,10 @@ typedef struct kn_machine {
     double peer;                 /* further, for each block of a cluster */
     double start, cluster_start; /* to start a block, or one of a cluster, on a multiprocessor */
     double grid, last; /* a grid barrier; until the last block knows that it is the last */
-    double part; /* until a block knows whether it has a piece of a phase that runs beside others */
-    double
-        merge; /* what merging moments, or maxima with their sums, takes longer than sums behind a barrier */
+    /* until a block knows whether it has work items of a phase that runs beside others */
+    double part;
+    /* what merging moments, or maxima with their sums, takes longer than sums behind a barrier */
+    double merge;
     double ranks;  /* an exchange with other GPUs */
     double rank;   /* what is lost besides, for each block of a cluster and wave */
     double sector; /* the least bytes that DRAM moves */

@@ -23,15 +23,16 @@ typedef struct kn_model {
     bool *need;    /* those of one sweep */
     bool reversed; /* the phase's first sweep is a reverse traversal */
     bool persistent;
-    bool waited;   /* for a load: a local phase of the next host */
-    bool together; /* and that one is by a warp, as all behind it are so far: they wait at the same time */
+    bool waited; /* for a load: a local phase of the next host */
+    bool
+        together; /* and that one is by a warp, as all behind it are so far: they wait at the same time */
 } kn_model;
 
 /* How a phase is distributed over the machine. */
 typedef struct kn_occupancy {
     double blocks;
-    double units; /* that have a block */
-    double waves; /* at least 1; of the last block alone, the pieces of work that it takes */
+    double units;         /* that have a block */
+    double waves;         /* at least 1; of the last block alone, the work items that it takes */
     double blocks_a_unit; /* blocks on a unit at a time */
     bool cluster;
 } kn_occupancy;
@@ -57,7 +58,7 @@ void kn_model_at_sweep(kn_model *m, const kn_phase *ph, int sweep);
 bool kn_model_loads(const kn_model *m, const kn_phase *ph, int i, int sweep, const bool *done);
 /* Do the groups of a block load different elements of it? */
 bool kn_model_differs_by_group(const kn_model *m, const kn_phase *ph, int value);
-/* Of a scatter sum: blocks, or their parts, that test the places of all members. */
+/* Of a scatter sum: blocks, or their parts, that test the destinations of all members. */
 double kn_model_compacting_blocks(const kn_phase *ph);
 /* The part of the members whose steps a thread takes. */
 double kn_model_part_found(const kn_phase *ph);

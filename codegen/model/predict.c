@@ -330,21 +330,21 @@ static void add(kn_time *sum, const kn_time *t)
     sum->machine += t->machine;
 }
 
-/* A run of phases side by side: the longest wait among them, and the sum of their waits; a phase that only some blocks
- * have a piece of counts by these blocks' part of the grid. */
+/* A run of phases side by side: the longest wait among them, and the sum of their waits; a phase of which
+ * only some blocks have work items counts by these blocks' part of the grid. */
 typedef struct run {
     double longest, sum;
-    kn_dealing dealing;
+    kn_assignment assigned;
 } run;
 
 /* What phase p waits, besides what the machine needs for it, longer than the phases before it in its run: a block waits
- * for each phase that it has a piece of. */
+ * for each phase that it has work items of. */
 static double waits_beside(const kn_model *m, int p, run *r, double waits)
 {
     const double before = most(r->longest, r->sum);
     const bool parted = kn_runs_beside(m->k, p);
-    kn_deal_to(&r->dealing, p);
-    const double part = parted ? least(1, (double)r->dealing.blocks / m->grid) : 1;
+    kn_assign_phase(&r->assigned, p);
+    const double part = parted ? least(1, (double)r->assigned.blocks / m->grid) : 1;
     if (!m->k->phases.data[p].how.beside) {
         r->longest = waits;
         r->sum = waits * part;
@@ -373,7 +373,7 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
     const bool *backwards = target->sm != 0 ? kn_walks_backwards(k) : NULL;
     m.rate = kn_streams_through(k) ? m.m->stream : m.m->memory;
     kn_time sum = {.ns = m.m->launch, .launch = m.m->launch};
-    run now = {.dealing = kn_deal(k)};
+    run now = {.assigned = kn_assign_work(k)};
     for (int i = 0; i < k->phases.len; i++) {
         m.reversed = backwards && !k->phases.data[i].local && backwards[i];
         kn_time t = phase_time(&m, &k->phases.data[i]);

@@ -23,7 +23,7 @@ enum {
     SHUFFLE_COST = 4, /* of combining with another lane */
     ONCE = 2,         /* what a thread computes once a group, where nothing is in between */
     AXIS_COST = 38,
-    COMPACT_COST = 12,   /* of testing a member's place */
+    COMPACT_COST = 12,   /* of testing a member's destination */
     LANE_AXIS_COST = 10, /* of a lane of linear vectors */
     TILE_COST = 4,       /* of an element that goes through a tile, besides its load or store */
     TILE_STEP_COST = 12, /* of a vector between memory and the tile */

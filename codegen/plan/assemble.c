@@ -245,6 +245,19 @@ static kn_status run_beside(const kn_planner *p, kn_kernel *k)
     return KN_OK;
 }
 
+/* Where blocks begin one after the other: as given, or where it helps, which depends on the sizes. */
+static void skew(const kn_planner *p, kn_kernel *k)
+{
+    const kn_problem *pr = p->problem;
+    kn_phase *ph = &k->phases.data[0];
+    if (!pr->target->sm || pr->universal || pr->formulas)
+        return;
+    if (!given_text(p))
+        kn_skew_blocks(k, pr->target);
+    else if (ph->how.skewed && !ph->num.skew)
+        ph->num.skew = kn_block_skew(k, pr->target);
+}
+
 /* Gives the kernel phases [from, to), shaped. */
 static void add_phases(kn_planner *p, kn_kernel *k, int from, int to)
 {
@@ -290,6 +303,7 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
     place_in_mailboxes(k);
     if (p->problem->target->sm != 0 && !p->problem->universal && !k->ranks)
         finish_by_last_block(k);
+    skew(p, k);
     if (p->problem->target->sm != 0) {
         KN_TRY(kn_bind_loops(k, given_text(p) != NULL));
         KN_TRY(run_beside(p, k));

@@ -50,9 +50,9 @@ kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regio
     plan->after = kn_census_of_kernels(a, pr->graph, plan->kernels.data, plan->kernels.len,
                                        p.bufs.data, p.bufs.len);
     if (pr->explained)
-        kn_push(
-            a, &plan->steps,
-            ((kn_plan_step){"schedule", "groups to threads, values kept on chip", plan->after}));
+        kn_push(a, &plan->steps,
+                ((kn_plan_step){"schedule", "groups to threads, values kept for later sweeps",
+                                plan->after}));
     plan->regions = p.regions;
     plan->again = p.again;
     plan->ns = kn_predict_ns(plan->kernels.data, plan->kernels.len, pr->target);

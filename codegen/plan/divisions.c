@@ -4,6 +4,8 @@
  * nests of a plan take together it does not see: partial results that a later nest combines, a barrier, what stays on
  * chip for the next nest. So the plan is predicted again with each division forced on all of its nests.
  *
+ * A machine that is no larger than a cluster, as the emulator's, has little to divide over.
+ *
  * The least of several predictions is the most optimistic one, so another division has to be quicker by more than the
  * model is off for its kind (docs/lab/divisions-of-plans.md). */
 #include "codegen/plan/partition.h"
@@ -18,8 +20,8 @@ static const struct {
     int cluster;
     double quicker; /* than the binder's own, at least: times */
 } others[] = {
-    {KN_DIVIDE_SPLIT, 0, 0.95},    {KN_DIVIDE_CLUSTER, 0, 0.75}, {KN_DIVIDE_WHOLE, 0, 0.95},
-    {KN_DIVIDE_RESIDENT, 0, 0.95}, {KN_DIVIDE_TILES, 0, 0.95},   {KN_DIVIDE_CLUSTER, 16, 0.75},
+    {KN_DIVIDE_SPLIT, 0, 0.95},    {KN_DIVIDE_CLUSTER, 0, 0.75}, {KN_DIVIDE_WHOLE, 0, 0.9},
+    {KN_DIVIDE_RESIDENT, 0, 0.85}, {KN_DIVIDE_TILES, 0, 0.85},   {KN_DIVIDE_CLUSTER, 16, 0.75},
     {KN_DIVIDE_CLUSTER, 8, 0.75},  {KN_DIVIDE_CLUSTER, 4, 0.75},
 };
 enum { OTHERS = sizeof others / sizeof *others };
@@ -58,7 +60,7 @@ static kn_status try_division(dividing *d, kn_regions *regions, const kn_partiti
 static kn_status try_all(kn_arena *a, dividing *d, const kn_partition *of)
 {
     kn_problem *pr = &d->problem;
-    const int most = pr->target->cluster <= pr->target->units ? pr->target->cluster : 0;
+    const int most = pr->target->cluster;
     const kn_choices choices = {.reuse = of->chosen.reuse};
     pr->fusion = of->fusion;
     pr->choices = &choices;
@@ -80,7 +82,8 @@ static kn_status try_all(kn_arena *a, dividing *d, const kn_partition *of)
 
 kn_status kn_partition_divide(kn_arena *a, const kn_problem *refined, kn_partition *partition)
 {
-    if (kn_is_forced(refined) || kn_is_large(refined->graph) || !refined->target->sm)
+    if (kn_is_forced(refined) || kn_is_large(refined->graph) || !refined->target->sm ||
+        refined->target->units <= KN_MOST_CLUSTER)
         return KN_OK;
     dividing d = {.problem = *refined,
                   .own = partition->ns,
@@ -97,6 +100,10 @@ kn_status kn_partition_divide(kn_arena *a, const kn_problem *refined, kn_partiti
                            .fusion = true,
                            .bound = searched.bound,
                            .chosen.n = all->merges.len};
+    if (searched.fusion) { /* which may be better at other sizes */
+        merged.other = searched.chosen;
+        merged.other_ns = searched.ns;
+    }
     if (all->merges.len)
         memcpy(merged.chosen.merges, all->merges.data,
                sizeof *all->merges.data * (size_t)all->merges.len);

@@ -158,14 +158,16 @@ static kn_status plan_searched(planning *g, const kn_problem *written)
 static kn_status plan_best(planning *g, const kn_problem *written, kn_problem *own)
 {
     const char *given = own->force.text;
+    g->bounds = kn_bounding_of(g->a, own->graph, own->sizes, own->target);
     own->force.text = NULL;
-    KN_TRY(plan_parted(g));
-    if (!kn_is_forced(own)) {
-        g->bounds = kn_bounding_of(g->a, own->graph, own->sizes, own->target);
-        KN_TRY(plan_by_cost(g));
-        KN_TRY(plan_other(g));
-        KN_TRY(plan_searched(g, written));
+    if (kn_is_forced(own)) {
+        own->force.text = given;
+        return plan_parted(g);
     }
+    KN_TRY(plan_parted(g));
+    KN_TRY(plan_by_cost(g));
+    KN_TRY(plan_other(g));
+    KN_TRY(plan_searched(g, written));
     own->force.text = given;
     return given ? plan_parted(g) : KN_OK;
 }
@@ -182,6 +184,8 @@ static kn_status plan_unfused(planning *g, double least)
     g->tried++;
     KN_TRY(kn_unfused_try(&trials, &pr, &g->bonds, &ns, &g->unfused));
     pr.fusion = false;
+    if (g->unfused)
+        g->partition.division = KN_DIVIDE_BY_COST;
     return g->unfused ? kn_plan_with(g->a, &pr, g->unfused, g->base, &g->plan) : KN_OK;
 }
 

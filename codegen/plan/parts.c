@@ -121,7 +121,7 @@ static bool follow_squares(const kn_graph *g, const kn_node *n, form *f)
     return kn_ops[m->op].cls == KN_REDUCE && operand(g, m, 0) == operand(g, d, 0);
 }
 
-/* What a place is computed of. */
+/* What a destination is computed of. */
 static void add_operands(const kn_graph *g, const kn_node *n, form *f)
 {
     for (int k = 0; k < n->nin; k++) {
@@ -131,8 +131,8 @@ static void add_operands(const kn_graph *g, const kn_node *n, form *f)
     }
 }
 
-/* From a sum of where(place == index, x, 0) to all that the place is computed of. */
-static bool follow_places(const kn_graph *g, const kn_node *n, form *f)
+/* From a sum of where(destination == index, x, 0) to all that the destination is computed of. */
+static bool follow_destinations(const kn_graph *g, const kn_node *n, form *f)
 {
     if (n->op != KN_OP_SUM || operand(g, n, 0)->op != KN_OP_WHERE)
         return false;
@@ -149,16 +149,16 @@ static bool follow_places(const kn_graph *g, const kn_node *n, form *f)
 }
 
 /* The planner corrects a variance for the rounding of its mean if both are in one region
- * (codegen/plan/form/moments.c), and makes a scatter sum of one that compares places, which adds in the order of its
+ * (codegen/plan/form/moments.c), and makes a scatter sum of one that compares destinations, which adds in the order of its
  * members (codegen/kir/scatter_sum.h). So what is together in the first plan stays together. first: its regions; NULL:
  * bonds->reductions says what is together. */
 static void find_bonds(kn_arena *a, const kn_graph *g, const kn_regions *first, kn_bonds *bonds)
 {
     for (int i = 0; i < g->nodes.len; i++) {
-        form squares = {.n = 0}, places = {.n = 0};
-        const form *f = follow_squares(g, g->nodes.data[i], &squares) ? &squares
-                        : follow_places(g, g->nodes.data[i], &places) ? &places
-                                                                      : NULL;
+        form squares = {.n = 0}, destinations = {.n = 0};
+        const form *f = follow_squares(g, g->nodes.data[i], &squares)             ? &squares
+                        : follow_destinations(g, g->nodes.data[i], &destinations) ? &destinations
+                                                                                  : NULL;
         bool bonded = f && (first || bonds->reductions >> i & 1);
         for (int k = 1; bonded && first && k < f->n; k++)
             bonded = first->of[f->node[k]->id] == first->of[i];

@@ -154,6 +154,9 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
 
 /* Async copies are for what the planner has shaped, and would bind, for them, and for rows that they could bring though
  * it prefers registers. */
+/* Nanoseconds, of which the product with any number of blocks at a time has 32 bits. */
+enum { MOST_SKEW = 100000 };
+
 static kn_status legal_transfer(int p, const kn_site *at, const kn_kernel *k, const kn_phase *ph,
                                 const kn_phase *otherwise)
 {
@@ -177,6 +180,9 @@ static kn_status legal_transfer(int p, const kn_site *at, const kn_kernel *k, co
     RULE(steps ? is_power_of_two(ph->how.copies) && ph->how.copies <= 8 : !ph->how.copies,
          "async copies of columns are of 1, 2, 4 or 8 steps at a time");
     RULE(!ph->how.persistent || ph->how.cluster, "it is clusters that are persistent");
+    RULE(!ph->how.skewed || (at->target->sm && k->phases.len == 1 && ph->how.walk != KN_WALK_FLAT &&
+                             !ph->how.split && !ph->how.mixed),
+         "blocks begin one after the other that have whole groups of the only phase");
     RULE(!ph->how.prefetch || ph->how.mixed ||
              (ph->how.walk == KN_WALK_COLS && ph->how.cluster && ph->how.async &&
               kn_transpose_side(ph) > 1),
@@ -185,7 +191,7 @@ static kn_status legal_transfer(int p, const kn_site *at, const kn_kernel *k, co
          "mixed phases prefetch what registers hold of a group");
     RULE(ph->how.deferred >= 0 && ph->how.deferred <= kn_deferrable_groups(ph),
          "so many groups' combines cannot be deferred");
-    RULE(ph->num.skew >= 0, "skew is a time");
+    RULE(ph->num.skew >= 0 && ph->num.skew <= MOST_SKEW, "skew is a time of at most 100,000 ns");
     return KN_OK;
 }
 

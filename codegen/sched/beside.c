@@ -1,6 +1,6 @@
-/* Phases side by side: those between two barriers that do not wait for each other. Their pieces of work are dealt to the
- * blocks in turn, so that a block has as many pieces as any other, whatever the sizes of the arrays are, and small
- * arrays cost their bytes and not a wait for memory each.
+/* Phases side by side: those between two barriers that do not wait for each other. Their work items are assigned to
+ * the blocks round-robin, so that a block has as many as any other, whatever the sizes of the arrays are, and small arrays
+ * cost their bytes and not a wait for memory each.
  *
  * Before: a bound kernel, with its barriers. After: how.beside is set. */
 #include "codegen/sched/sched.h"

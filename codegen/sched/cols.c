@@ -219,7 +219,7 @@ void kn_schedule_columns(const kn_site *at, kn_phase *ph)
         transpose_in_registers(ph, false);
 }
 
-/* Each block goes over all places: as few blocks as fill the machine, of a row of threads each if they can. */
+/* Each block tests all destinations: as few blocks as fill the machine, of a row of threads each if they can. */
 void kn_schedule_scatter_sum(const kn_site *at, kn_phase *ph)
 {
     enum { BLOCKS_A_UNIT = 2 };

@@ -39,11 +39,12 @@ typedef struct freed {
     int sweep, value;
 } freed;
 
-/* Of a value, in one sweep: the nearest value that all its uses are for, or the number of values where the sweep takes it
- * or they have none. It makes a tree of them, which `jump` leads up in long steps. */
+/* A value in one sweep's tree of dominators. `by`: its parent, the nearest value that all its uses are for; the root, whose
+ * number is the number of values, if the sweep takes the value or its uses have none. `jump`: an ancestor farther up, so that
+ * common ancestors are found in logarithmic time. */
 typedef struct needed {
     int by, jump, depth;
-    int saved; /* additions that all below it are */
+    int saved; /* additions of its subtree */
 } needed;
 
 typedef struct keeper {
@@ -204,6 +205,7 @@ static void release(keeper *k, kn_phase *ph, int i)
             add_uses(k, i, t);
 }
 
+/* Adds value i to the tree, below its parent. */
 static void put_below(needed *of, int i)
 {
     const int by = of[i].by, jump = of[by].jump;
@@ -212,7 +214,7 @@ static void put_below(needed *of, int i)
     of[i].jump = even ? of[jump].jump : by;
 }
 
-/* What alone needs what both need. */
+/* The lowest common ancestor. */
 static int common(const needed *of, int a, int b)
 {
     while (a != b) {

@@ -180,6 +180,11 @@ kn_keep kn_cols_keep(const kn_phase *phase, const kn_target *target);
 /* Launch skew: nanoseconds from one cluster's first loads to the next's. */
 int64_t kn_launch_skew(const kn_phase *phase, const kn_target *target);
 
+/* Lets the blocks of a bound kernel begin one after the other where that is known to help: sets skewed and skew. And the
+ * nanoseconds from the first of them to the last. codegen/sched/skew.c */
+void kn_skew_blocks(kn_kernel *k, const kn_target *target);
+int64_t kn_block_skew(kn_kernel *k, const kn_target *target);
+
 /* Can async bulk copies bring what the blocks of a cluster keep? */
 bool kn_rows_copies(const kn_phase *phase, const kn_target *target);
 

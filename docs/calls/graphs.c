@@ -149,7 +149,7 @@ void slices(kiln_ctx *ctx)
     kiln_graph_destroy(g);
 }
 
-/* Random numbers follow from a seed, an offset and an element's place, on every device the same. */
+/* Random numbers follow from a seed, an offset and an element's position, on every device the same. */
 void random_numbers(kiln_ctx *ctx)
 {
     kiln_graph *g;

@@ -29,7 +29,7 @@ static bool can_assign(kn_parser *p, kn_pos pos, const kn_node *v, kn_dtype t)
            kn_pwrap(p, pos);
 }
 
-/* v as an array that broadcasts to `to`: NumPy lets axes of size 1 in front of it go. */
+/* v as an array that broadcasts to `to`: NumPy drops leading axes of size 1. */
 static kn_node *fitted(kn_parser *p, kn_node *v, const kn_node *to, kn_loc loc)
 {
     int more = v->rank - to->rank;
@@ -66,7 +66,7 @@ static bool put(kn_parser *p, const kn_object *target, kn_pos pos, kn_node *v)
     return true;
 }
 
-/* NumPy's kinds, of which a lower one is cast to a higher one in place. */
+/* NumPy's kinds, in the order in which one can be cast to the next in place. */
 static int kind_of(kn_dtype t) { return 2 * kn_category(t) - kn_is_unsigned(t); }
 
 /* `result`, of target op value, may be written over target: NumPy keeps its type and shape. */
@@ -105,7 +105,7 @@ bool kn_assign_elements(kn_parser *p, const kn_object *target)
     if (indexed && !stored && target->kind == KN_OBJECT_NODE &&
         kn_view_root(target->node)->op == KN_OP_TAKE)
         return kn_perror(p, target->pos, KN_SYNTAX,
-                         "elements at computed places cannot be assigned to: %s",
+                         "elements at computed indices cannot be assigned to: %s",
                          kn_missing_advice("put"));
     if (!indexed || !stored)
         return kn_perror(p, target->pos, KN_SYNTAX,

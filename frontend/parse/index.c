@@ -176,7 +176,7 @@ static bool is_computed(const subscript *s)
            !kn_is_inexact(s->lo.node->dtype);
 }
 
-/* The items of an index, of which one may be an array of indices: it is a slice of all here. */
+/* The items of an index. One may be an array of indices, which counts as a full slice here. */
 typedef struct index_list {
     kn_index_item *item;
     int count;

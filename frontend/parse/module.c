@@ -1,4 +1,4 @@
-/* A text: imports and functions, one of which is parsed; the others need no more than be made of tokens. */
+/* A text: imports and functions. One function is parsed; the others need only be valid tokens. */
 #include <string.h>
 
 #include "base/guess.h"

@@ -190,12 +190,12 @@ void kn_storage_set(kn_parser *p, int storage, kn_node *base);
 int kn_view_storage(const kn_parser *p, int storage);
 /* Parameters that were assigned to become outputs. False after a failure; *any: are there any? */
 bool kn_updates(kn_parser *p, bool *any);
-/* The parameter whose elements, which have changed, v is; NULL where it is none. */
+/* The parameter whose updated elements v is; NULL if it is not one. */
 const char *kn_updated_param(const kn_parser *p, const kn_object *v);
 
 /* ---- value.c ---- */
 
-/* Inline: a value that a function returns takes stack, of which nested expressions have little. */
+/* Inline: a returned struct takes stack in each nested expression, which have little. */
 static inline kn_object kn_node_value(kn_node *node, kn_pos pos)
 {
     return (kn_object){.kind = KN_OBJECT_NODE, .pos = pos, .node = node};

@@ -162,7 +162,7 @@ bool kn_call_reduce(kn_call_site *c, kn_object *out)
         !kn_as_node(c->p, a.slot[0], &x) || !reduction_of(&a, &r, axes) || !order_of(&a, &order) ||
         !node_argument(&a, "weights", &weights))
         return false;
-    uint32_t mask; /* an axis that is none is the caller's, not that of what the call is made of */
+    uint32_t mask; /* a bad axis is an error of this call, not of an operation that it is made of */
     made = kn_build_axes(g, c->fn->name, x, axes, r.naxes, &mask)
                ? reduced(&a, x, weights, order, &r)
                : NULL;

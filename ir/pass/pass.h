@@ -23,8 +23,8 @@ typedef struct kn_pass_record {
     const kn_graph *graph; /* as it left it */
 } kn_pass_record;
 
-/* Runs the whole table, what only fast_math allows where that is on. records has room for kn_graph_pass_count + 1, and
- * gets one for each pass that ran and one without a pass behind them; or is NULL. */
+/* Runs the whole table, including the passes of fast_math if that is on. `records` is NULL or has room for
+ * kn_graph_pass_count + 1: a record for each pass that ran, and one without a pass at the end. */
 kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record *records);
 
 /* pass/ranks.c: no reduction over an axis that is divided over ranks is left, if there are several: it is one of this
@@ -50,7 +50,8 @@ kn_graph *kn_pass_sink(kn_arena *a, kn_graph *g);
 /* pass/views.c: chains of views become the shortest ones; an output that is a view or a leaf becomes a
  * copy. After it every output is an ELEM or REDUCE. */
 kn_graph *kn_pass_views(kn_arena *a, kn_graph *g);
-/* pass/nest.c: a reduction over axes of which another, of the same value, takes a part is made from that one. */
+/* pass/nest.c: a reduction of a value over some axes becomes a reduction of another's result, which is of the same
+ * value over a part of those axes. */
 kn_graph *kn_pass_nest(kn_arena *a, kn_graph *g);
 /* pass/share.c: equal subexpressions become one node, nodes that no output needs go. */
 kn_graph *kn_pass_share(kn_arena *a, kn_graph *g);

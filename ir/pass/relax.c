@@ -102,7 +102,7 @@ static kn_node *quotient(const relaxing *r, kn_node *a, kn_node *b)
         return elem2(r, KN_OP_DIV, elem2(r, KN_OP_MUL, a, b->in[1]), b->in[0]);
     if (a->op == KN_OP_DIV && is_own(r, 0) && !is_number(a->in[0], 1))
         return elem2(r, KN_OP_DIV, a->in[0], elem2(r, KN_OP_MUL, a->in[1], b));
-    /* a sum by its count stays what means are recognised by, and 1 / b is what this would make */
+    /* sum / count is how means are recognised, and 1 / b is what this makes */
     if (kn_ops[kn_view_root(a)->op].cls == KN_REDUCE || is_number(a, 1))
         return NULL;
     if (are_narrow(r, b, NULL) || r->divisors[r->old->in[1]->id] > 1)

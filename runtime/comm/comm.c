@@ -81,7 +81,7 @@ kn_status kn_comm_all_well(kn_comm *c, kn_status mine)
     if (mine != KN_OK)
         snprintf(one.why, sizeof one.why, "%s", kn_last_error());
     status = kn_comm_gather(c, &one, all, sizeof one);
-    /* The status is the same for all, who may go by it. */
+    /* Every rank fails if one does, so that all act alike. */
     for (int r = 0; r < n && status == KN_OK; r++)
         if (all[r].status != KN_OK && mine != KN_OK)
             status = kn_fail((kn_status)all[r].status, "%s", one.why);
@@ -91,7 +91,7 @@ kn_status kn_comm_all_well(kn_comm *c, kn_status mine)
     return status;
 }
 
-/* The first line of `a` that is not the same in `b`, and its length in each. */
+/* The first line that differs between `a` and `b`, and its length in each. */
 static void first_difference(const char **a, int *na, const char **b, int *nb)
 {
     for (;;) {

@@ -119,8 +119,8 @@ static bool trim_by_row(const planner *pl, bool *by_row)
     return any;
 }
 
-/* Values that are the same along the last axis, and of which only gathers' places are made. False where a gather has
- * another place. */
+/* Finds the values that do not vary along the last axis and are used for indices of gathers only. False where a gather
+ * has another index. */
 static bool find_by_row(planner *pl, const uint32_t *axes, uint32_t last)
 {
     const kn_phase *p = pl->phase;

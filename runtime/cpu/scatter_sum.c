@@ -5,18 +5,17 @@
 #include "codegen/kir/scatter_sum.h"
 #include "ir/eval.h"
 
-/* What a member's place is computed from. */
-typedef struct placing {
+/* What a member's destination is computed from. */
+typedef struct computing {
     const kn_kernel *k;
     const kn_phase *p;
     const kn_call *call;
     kn_scalar *value; /* per value of the phase */
     bool *need;
-    int place;
     int64_t at[KN_MAX_RANK]; /* the member's index along each axis */
-} placing;
+} computing;
 
-static int64_t offset_of(const placing *s, const kn_access *acc)
+static int64_t offset_of(const computing *s, const kn_access *acc)
 {
     int64_t offset = acc->offset;
     for (int a = s->p->nest.ngroup; a < s->p->nest.naxes; a++)
@@ -24,7 +23,7 @@ static int64_t offset_of(const placing *s, const kn_access *acc)
     return offset;
 }
 
-static kn_scalar compute(const placing *s, const kn_value *v)
+static kn_scalar compute(const computing *s, const kn_value *v)
 {
     kn_scalar in[KN_MAX_IN];
     for (int k = 0; k < v->nin; k++)
@@ -45,8 +44,8 @@ static kn_scalar compute(const placing *s, const kn_value *v)
     }
 }
 
-/* The number of member m's place among the groups' indices; -1: it is none of them. */
-static int64_t place_of(placing *s, const kn_scatter_sum *sum, int64_t m)
+/* Member m's destination among the groups' indices; -1: it is none of them. */
+static int64_t destination_of(computing *s, const kn_scatter_sum *sum, int64_t m)
 {
     const kn_nest *nest = &s->p->nest;
     const kn_access *index = kn_value_at(s->p, sum->index)->access;
@@ -54,14 +53,16 @@ static int64_t place_of(placing *s, const kn_scatter_sum *sum, int64_t m)
         s->at[a] = m % nest->axes[a].extent;
         m /= nest->axes[a].extent;
     }
-    for (int i = 0; i <= sum->place; i++)
+    for (int i = 0; i <= sum->destination; i++)
         if (s->need[i])
             s->value[i] = compute(s, kn_value_at(s->p, i));
-    int64_t by = index->stride[sum->axis], place;
-    if (__builtin_sub_overflow(s->value[sum->place].i, index->offset, &place) || place == INT64_MIN)
+    int64_t by = index->stride[sum->axis], destination;
+    if (__builtin_sub_overflow(s->value[sum->destination].i, index->offset, &destination) ||
+        destination == INT64_MIN)
         return -1;
-    return place % by == 0 && place / by >= 0 && place / by < nest->axes[sum->axis].extent
-               ? place / by
+    return destination % by == 0 && destination / by >= 0 &&
+                   destination / by < nest->axes[sum->axis].extent
+               ? destination / by
                : -1;
 }
 
@@ -83,35 +84,36 @@ size_t kn_cpu_scatter_sum_bytes(const kn_phase *p)
 void kn_cpu_sort_members(kn_cpu_scatter_sum *s, const kn_kernel *k, const kn_phase *p,
                          const kn_call *call, void *memory)
 {
-    kn_scatter_sum by_place;
-    kn_find_scatter_sum(p, &by_place);
-    const int64_t places = p->nest.axes[by_place.axis].extent, members = p->nest.members;
-    int64_t *first = memory, *member = first + places + 1, *place = member + members;
-    placing by = {.k = k, .p = p, .call = call, .value = (kn_scalar *)(place + members)};
+    kn_scatter_sum sum;
+    kn_find_scatter_sum(p, &sum);
+    const int64_t destinations = p->nest.axes[sum.axis].extent, members = p->nest.members;
+    int64_t *first = memory, *member = first + destinations + 1, *destination = member + members;
+    computing by = {.k = k, .p = p, .call = call, .value = (kn_scalar *)(destination + members)};
     by.need = (bool *)(by.value + p->nest.values.len);
-    kn_value_needs(p, by_place.place, by.need);
-    memset(first, 0, (size_t)(places + 1) * sizeof *first);
+    kn_value_needs(p, sum.destination, by.need);
+    memset(first, 0, (size_t)(destinations + 1) * sizeof *first);
     for (int64_t m = 0; m < members; m++) {
-        place[m] = place_of(&by, &by_place, m);
-        if (place[m] >= 0)
-            first[place[m]]++;
+        destination[m] = destination_of(&by, &sum, m);
+        if (destination[m] >= 0)
+            first[destination[m]]++;
     }
-    for (int64_t i = 0, sum = 0; i <= places; i++) { /* where each place's end, for now */
-        sum += first[i];
-        first[i] = sum;
+    /* where each destination's members end, for now */
+    for (int64_t i = 0, end = 0; i <= destinations; i++) {
+        end += first[i];
+        first[i] = end;
     }
     for (int64_t m = members - 1; m >= 0; m--)
-        if (place[m] >= 0)
-            member[--first[place[m]]] = m;
-    *s = (kn_cpu_scatter_sum){member, first, places,
-                              kn_nest_count(&p->nest, by_place.axis + 1, p->nest.ngroup)};
+        if (destination[m] >= 0)
+            member[--first[destination[m]]] = m;
+    *s = (kn_cpu_scatter_sum){member, first, destinations,
+                              kn_nest_count(&p->nest, sum.axis + 1, p->nest.ngroup)};
 }
 
 void kn_cpu_members_of(const kn_cpu_scatter_sum *s, int64_t group, int64_t n, int64_t *from,
                        int64_t *to)
 {
     int64_t first = group / s->inner, last = (group + n - 1) / s->inner;
-    bool whole = first / s->places != last / s->places;
-    *from = s->first[whole ? 0 : first % s->places];
-    *to = s->first[whole ? s->places : last % s->places + 1];
+    bool whole = first / s->destinations != last / s->destinations;
+    *from = s->first[whole ? 0 : first % s->destinations];
+    *to = s->first[whole ? s->destinations : last % s->destinations + 1];
 }

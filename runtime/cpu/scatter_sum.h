@@ -1,5 +1,5 @@
-/* The members of a scatter sum (codegen/kir/scatter_sum.h), sorted by their places: as many steps as members
- * and places, where each group would test every member. */
+/* The members of a scatter sum (codegen/kir/scatter_sum.h), sorted by their destinations: as many steps as
+ * members and destinations, where each group would test every member. */
 #ifndef KN_RUNTIME_CPU_SCATTER_SUM_H
 #define KN_RUNTIME_CPU_SCATTER_SUM_H
 
@@ -7,15 +7,15 @@
 #include "codegen/kir/kir.h"
 
 typedef struct kn_cpu_scatter_sum {
-    int64_t *member; /* those of place 0, in their order, then those of place 1, ... */
-    int64_t *first;  /* per place, and one behind the last: where its members begin */
-    int64_t places;
-    int64_t inner; /* neighbouring groups of one place */
+    int64_t *member; /* those of destination 0, in their order, then those of destination 1, ... */
+    int64_t *first;  /* per destination, and one behind the last: where its members begin */
+    int64_t destinations;
+    int64_t inner; /* neighbouring groups of one destination */
 } kn_cpu_scatter_sum;
 
 /* Memory that sorting takes. */
 size_t kn_cpu_scatter_sum_bytes(const kn_phase *p);
-/* Sorts the members of this call, in `memory`. Those whose place is no group's index are left out. */
+/* Sorts the members of this call, in `memory`. Those whose destination is no group are left out. */
 void kn_cpu_sort_members(kn_cpu_scatter_sum *s, const kn_kernel *k, const kn_phase *p,
                          const kn_call *call, void *memory);
 /* Sets [*from, *to), among all in s->member, to those of n groups from `group` on. */

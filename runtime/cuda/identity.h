@@ -1,6 +1,6 @@
-/* What a cache of kernels must know of NVRTC, without opening it: that alone takes longer than loading a
- * kernel, and its build is only told by compiling something. So the facts are kept in the disk cache, with
- * the file that they are of; they hold while that file is as it was and NVRTC is looked for in the same way. */
+/* What the cache of kernels must know of NVRTC without opening it, which takes longer than loading a kernel; its build
+ * can only be found out by compiling something. So these facts are cached on disk, and hold as long as the library's
+ * file has not changed and is found by the same search. */
 #ifndef KN_RUNTIME_CUDA_IDENTITY_H
 #define KN_RUNTIME_CUDA_IDENTITY_H
 

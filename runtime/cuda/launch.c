@@ -94,8 +94,7 @@ static kn_status load_function(const kn_cuda *d, const kn_binary *cubin, kn_code
     return KN_OK;
 }
 
-/* The driver must be told once that launches may ask for all the shared memory that a block can have, and for clusters
- * of more blocks than every GPU with clusters can have. */
+/* Lets launches use all the shared memory that a block can have, and clusters larger than the portable size. */
 static kn_status allow_most(const kn_cuda *d, kn_code *code)
 {
     code->max_dynamic = d->target.smem_block - code->info.shared_bytes;
@@ -331,8 +330,8 @@ static int blocks_per_unit(const kn_cuda *d, const kn_code *code, const kn_kerne
     return blocks;
 }
 
-/* Blocks of clusters of this shape that the machine holds at a time: its multiprocessors come in groups, of which a
- * cluster needs one, and not all groups are as large. Where the driver does not tell, what fits on all of them. */
+/* Blocks of such clusters that fit on the machine at a time: a cluster stays within a group of multiprocessors (GPC),
+ * and groups differ in size. If the driver cannot say, the blocks that fit without clusters. */
 static int64_t resident_in_clusters(const kn_cuda *d, const kn_code *code, const kn_grid *g)
 {
     const kn_driver *drv = d->driver;

@@ -11,7 +11,7 @@ static inline bool kn_address_reaches(const kn_driver *d, kn_cu_ptr address)
     int result = d->cuPointerGetAttribute(&type, KN_CU_POINTER_MEMORY_TYPE, address);
     if (result != KN_CU_SUCCESS)
         return result !=
-               KN_CU_INVALID_VALUE; /* which is what it says of addresses that are none of CUDA's */
+               KN_CU_INVALID_VALUE; /* the driver's answer for addresses that are not CUDA's */
     if (type != KN_CU_MEMORY_HOST)
         return true;
     result = d->cuPointerGetAttribute(&mapped, KN_CU_POINTER_DEVICE_POINTER, address);

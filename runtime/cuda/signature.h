@@ -1,5 +1,5 @@
-/* Which parameters of a user's kernel are pointers. The driver knows sizes only, so the source says it: as far as its
- * text does, without the preprocessor. */
+/* Finds out which parameters of a user's kernel are pointers. The driver knows only their sizes, so the source is
+ * read, without a preprocessor. */
 #ifndef KN_RUNTIME_CUDA_SIGNATURE_H
 #define KN_RUNTIME_CUDA_SIGNATURE_H
 

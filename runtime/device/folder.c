@@ -105,7 +105,7 @@ static void sweep(const char *parent, const char *prefix)
 
 /* ---- all of this process ---- */
 
-enum { MOST_LISTED = 64 };             /* those beyond are left to who sweeps */
+enum { MOST_LISTED = 64 };             /* the rest is left to whoever sweeps next */
 static kn_folder *listed[MOST_LISTED]; /* atomic, each */
 
 static void list(kn_folder *f)

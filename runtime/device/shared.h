@@ -1,5 +1,5 @@
-/* Memory of this process that several devices use. Others find it by a number, so that who comes late finds nothing,
- * instead of memory that was freed. */
+/* Memory of this process that several devices use, found by a number, so that a late reader finds nothing rather than
+ * freed memory. */
 #ifndef KN_RUNTIME_DEVICE_SHARED_H
 #define KN_RUNTIME_DEVICE_SHARED_H
 

@@ -1,5 +1,5 @@
-/* Sizes to plan for: those that are given as text, and those that stand for all. What a plan decides by cost it decides for them. They are to have nothing in common by chance,
- * for a plan may ask whether one divides another. */
+/* Sizes to plan for: those given as text, and examples for the rest. Decisions by cost are made for these. They must
+ * share no factor by accident, since a plan may ask whether one divides another. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #include "runtime/emu/check/check.h"
 #include "runtime/emu/exec/exec.h"
 
-/* A small machine, of which schedules still use every part: several blocks, of several rounds each. */
+/* A small machine that still exercises every part of a schedule: several blocks, several waves each. */
 enum { UNITS = 4, BLOCKS_A_UNIT = 2 };
 
 /* ---- open and close ---- */
@@ -233,8 +233,8 @@ static bool is_constant(const kn_kernel *k, const kn_call *call, int buf)
     return constant;
 }
 
-/* What a kernel that exchanges with other ranks may touch besides: what it knows of them, and mailboxes; `most` of these, for
- * communicators that are made meanwhile have some, too. Returns how many. */
+/* Memory that a kernel which exchanges with other ranks may also touch: its table of ranks, and mailboxes, at most
+ * `most` of them (communicators made meanwhile have some too). Returns how many. */
 static int put_mailboxes(kn_emu *dev, const void *ranks, kn_emu_span *spans, int most)
 {
     int n = 0;

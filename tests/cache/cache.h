@@ -16,6 +16,7 @@
 
 #include "kernels_cache/disk.h"
 #include "tests/files.h"
+#include "tests/random.h"
 
 /* What differs with `seed`; sizes too. */
 enum { KEY_MOST = 4096, VALUE_MOST = 20000 };
@@ -32,10 +33,8 @@ static inline void make_sample(unsigned seed, sample *s)
     for (; s->key_size < 100 + seed % 97; s->key_size++)
         s->key[s->key_size] = (char)('a' + s->key_size % 26);
     s->value_size = 200 + seed * 37 % 1500;
-    for (size_t i = 0; i < s->value_size; i++) {
-        state = state * 1664525u + 1013904223u;
-        s->value[i] = (char)(state >> 24);
-    }
+    for (size_t i = 0; i < s->value_size; i++)
+        s->value[i] = (char)(random_32(&state) >> 24);
 }
 
 static inline void store_sample(kn_disk *d, unsigned seed)

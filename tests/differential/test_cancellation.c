@@ -12,6 +12,7 @@
 
 #include "tests/device.h"
 #include "tests/hostile.h"
+#include "tests/random.h"
 
 /* Each is over axis 1 of x[N, C] and gives y[N], or over axis 0 and gives y[C]. */
 static const char *const rows[] = {"var(x, axis=1)",
@@ -29,10 +30,8 @@ static void fill(int64_t n)
 {
     uint64_t state = 1;
     data = realloc(data, (size_t)n * sizeof *data);
-    for (int64_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        data[i] = 1e8f + 8 * (float)((int)(state >> 33) % 64);
-    }
+    for (int64_t i = 0; i < n; i++)
+        data[i] = 1e8f + 8 * (float)((int)(random_64(&state) >> 33) % 64);
 }
 
 /* The variance of n elements, `step` apart. */
@@ -150,7 +149,7 @@ static double *with_outliers(const int64_t shape[2], int axis, int64_t at)
     double *x = malloc((size_t)n * sizeof *x);
     uint64_t state = 1;
     for (int64_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
+        random_64(&state);
         x[i] = (axis ? i % shape[1] : i / shape[1]) == at ? 3e6 + 1.0 / 3
                                                           : (double)(state >> 11) * 0x1p-53;
     }

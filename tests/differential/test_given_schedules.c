@@ -89,11 +89,11 @@ static void change_hold(kn_arena *a, kn_phase_schedule *of, const kn_nest *nest,
 /* Changes how what is held comes there, or when groups are combined. */
 static void change_transfer(kn_schedule *how, rng *r)
 {
-    bool *const flags[] = {&how->by_chunk, &how->persistent, &how->prefetch};
-    int flag = below(r, 5);
-    if (flag < 3)
+    bool *const flags[] = {&how->by_chunk, &how->persistent, &how->prefetch, &how->skewed};
+    int flag = below(r, 6);
+    if (flag < 4)
         *flags[flag] = !*flags[flag];
-    else if (flag < 4)
+    else if (flag < 5)
         scale(&how->copies, chance(r, 50));
     else
         how->deferred = how->deferred ? below(r, 2 * how->deferred) : chance(r, 50);

@@ -10,6 +10,7 @@
 #include "tests/device.h"
 #include "tests/differential/check.h"
 #include "tests/files.h"
+#include "tests/random.h"
 
 /* ---- examples ---- */
 
@@ -61,8 +62,7 @@ static void fill(const array *a, void *data)
 {
     uint32_t state = 12345;
     for (int64_t i = 0; i < count(a); i++) {
-        state = state * 1664525u + 1013904223u;
-        double v = (double)(state >> 8) / (1 << 24) * 4 - 2;
+        double v = (double)(random_32(&state) >> 8) / (1 << 24) * 4 - 2;
         if (a->dtype == KILN_F32)
             ((float *)data)[i] = (float)v;
         else

@@ -109,7 +109,7 @@ static void test_missing(void **state)
 
 static void read_weakly(rank *r)
 {
-    kn_compiled *careless = rank_load(r, "careless");
+    kn_compiled *careless = rank_load(r, ranks_text, "careless");
     rank_says(r, rank_launch(r, careless, 1, 1, 1, NULL), "relaxed.sys");
     kn_kernels_release(&r->ctx->core->kernels, careless);
 }

@@ -6,6 +6,7 @@
 #include "frontend/handles.h"
 #include "runtime/cuda/cuda_device.h"
 #include "tests/gpu/gpu.h"
+#include "tests/random.h"
 
 enum { ROWS = 700, COLUMNS = 900, ELEMENTS = ROWS * COLUMNS, BYTES = 4 * ELEMENTS };
 
@@ -16,12 +17,10 @@ static void open_graphs(void)
         skip_gpu("the driver has no graphs");
 }
 
-static void fill(float *x, unsigned seed)
+static void fill(float *x, uint32_t seed)
 {
-    for (int i = 0; i < ELEMENTS; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        x[i] = (float)(seed >> 8) / (1 << 24) - 0.5F;
-    }
+    for (int i = 0; i < ELEMENTS; i++)
+        x[i] = (float)(random_32(&seed) >> 8) / (1 << 24) - 0.5F;
 }
 
 /* One run of `text` as a graph; own: in the caller's workspace; autotune: the option. */

@@ -77,19 +77,6 @@ static void skip_without_gpus(void)
         skip();
 }
 
-static kn_compiled *load_more(rank *r, const char *entry)
-{
-    kn_arena a;
-    kn_compiled *compiled = NULL;
-    kn_arena_init(&a, NULL);
-    kn_text t = kn_text_new(&a);
-    kn_prelude(&t, more_text, false);
-    kn_put(&t, more_text);
-    rank_good(r, kn_context_load(r->ctx->core, entry, kn_text_str(&t), &compiled));
-    kn_arena_finish(&a);
-    return compiled;
-}
-
 static kn_status launch_more(rank *r, const kn_compiled *kernel, unsigned blocks, unsigned threads,
                              unsigned n, void *stream)
 {
@@ -155,7 +142,7 @@ static void replay(rank *r)
     kn_cu_stream stream = NULL;
     kn_cu_graph graph = NULL;
     kn_cu_graph_exec exec = NULL;
-    kn_compiled *chain = load_more(r, "chain");
+    kn_compiled *chain = rank_load(r, more_text, "chain");
     for (unsigned i = 0; i < WORDS; i++)
         x[i] = chain_start(r->number, i);
     rank_good(r, kiln_upload(r->ctx, r->in, x, sizeof x));
@@ -238,7 +225,7 @@ static void time_words(rank *r, int words)
     enum { ROUNDS = 100 };
     char entry[32];
     snprintf(entry, sizeof entry, "latency<%d>", words);
-    kn_compiled *kernel = load_more(r, entry);
+    kn_compiled *kernel = rank_load(r, more_text, entry);
     for (unsigned blocks = 1; blocks <= 132 && kernel && !r->wrong[0];
          blocks *= blocks < 128 ? 11 : 2) {
         timed t = {r, kernel, blocks < 132 ? blocks : 132, ROUNDS};
@@ -406,8 +393,8 @@ static int process(place *p)
     c.path = "kernel";
     if (rank_good(&r, kiln_ctx_create(&config, &r.ctx))) {
         r.dev = r.ctx->core->dev;
-        r.sums = rank_load(&r, "sums");
-        r.moments = rank_load(&r, "moments");
+        r.sums = rank_load(&r, ranks_text, "sums");
+        r.moments = rank_load(&r, ranks_text, "moments");
         rank_good(&r, kiln_alloc(r.ctx, MOST * sizeof(float), &r.in));
         rank_good(&r, kiln_alloc(r.ctx, MOST * sizeof(float), &r.out));
     }

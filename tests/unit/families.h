@@ -4,6 +4,7 @@
 
 #include "frontend/parse/parse.h"
 #include "ir/build.h"
+#include "tests/random.h"
 
 typedef void (*family_fn)(kn_text *t, int operations);
 
@@ -58,10 +59,8 @@ static void random_graph(kn_text *t, int operations)
     kn_put(t, "def f(x: f32[N, M], y: f32[M]):\n    v0 = x + y\n");
     for (int i = 1; i < operations; i++) {
         unsigned at[3];
-        for (int k = 0; k < 3; k++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            at[k] = (unsigned)(state >> 33);
-        }
+        for (int k = 0; k < 3; k++)
+            at[k] = (unsigned)(random_64(&state) >> 33);
         if (at[2] % 50 == 0)
             kn_putf(t, "    v%d = v%u - sum(v%u, axis=1, keepdims=True)\n", i, at[0] % (unsigned)i,
                     at[1] % (unsigned)i);

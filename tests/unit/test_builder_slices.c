@@ -10,16 +10,19 @@
 
 enum { N = 6 };
 
-/* Runs the program of the graph, which is destroyed, over x = 0, 1, ..., and compares y. */
-static void check(kiln_graph *g, int n, const float *want)
+/* Runs the program of the graph, which is destroyed, over x = 0, 1, ..., and an m of `width` elements if it has one, and
+ * compares y. */
+static void check_with(kiln_graph *g, int width, int n, const float *want)
 {
-    const float x[N] = {0, 1, 2, 3, 4, 5};
+    const float x[N] = {0, 1, 2, 3, 4, 5}, m[N + 1] = {0};
     float y[N];
-    const int64_t six = N, some = n;
+    const int64_t six = N, some = n, wide = width;
     kiln_prog *p = NULL;
     const kiln_arg args[] = {kiln_arg_of_const("x", x, KILN_F32, 1, &six, NULL),
-                             {"y", y, KILN_F32, 1, &some, NULL}};
-    if (kiln_compile(g, NULL, &p) != KILN_OK || kiln_run(p, NULL, args, 2) != KILN_OK)
+                             {"y", y, KILN_F32, 1, &some, NULL},
+                             kiln_arg_of_const("m", m, KILN_F32, 1, &wide, NULL)};
+    if (kiln_compile(g, NULL, &p) != KILN_OK ||
+        kiln_run(p, NULL, args, width < 0 ? 2 : 3) != KILN_OK)
         fail_msg("%s", kiln_last_error());
     for (int i = 0; i < n; i++)
         if (y[i] != want[i])
@@ -27,6 +30,8 @@ static void check(kiln_graph *g, int n, const float *want)
     kiln_prog_destroy(p);
     kiln_graph_destroy(g);
 }
+
+static void check(kiln_graph *g, int n, const float *want) { check_with(g, -1, n, want); }
 
 static void slices(void **state)
 {
@@ -39,6 +44,39 @@ static void slices(void **state)
     x = kiln_input(g, "x", KILN_F32, "N");
     kiln_output(g, "y", kiln_slice(g, kiln_slice(g, x, "None, ..., 1:3"), "0"));
     check(g, 2, (float[]){1, 2});
+}
+
+/* What is taken from no size, such as -M, counts from the end where it is negative. */
+static void negative_sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *index;
+        int m, n;
+        float want[N];
+    } cases[] = {
+        {"-M:", 2, 2, {4, 5}},
+        {"-M:", 0, N, {0, 1, 2, 3, 4, 5}},
+        {"-M:", N + 1, N, {0, 1, 2, 3, 4, 5}},
+        {":-M", 2, 4, {0, 1, 2, 3}},
+        {":-M", 0, 0, {0}},
+        {"1 - M:", 3, 2, {4, 5}},
+        {"1 - M:", 1, N, {0, 1, 2, 3, 4, 5}},
+        {":1 - M", 0, 1, {0}},
+        {"-M::-1", 4, 3, {2, 1, 0}},
+        {"-(N // 2):", 0, 3, {3, 4, 5}},
+        {"-M, None", 2, 1, {4}},
+        {"1 - M, None", 0, 1, {1}},
+        {"N - M:", 2, 2, {4, 5}},
+        {"N - M:", N + 1, N, {0, 1, 2, 3, 4, 5}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kiln_graph *g = new_graph();
+        kiln_val x = kiln_input(g, "x", KILN_F32, "N");
+        kiln_input(g, "m", KILN_F32, "M");
+        kiln_output(g, "y", kiln_slice(g, x, cases[i].index));
+        check_with(g, cases[i].m, cases[i].n, cases[i].want);
+    }
 }
 
 static void assigns(void **state)
@@ -123,7 +161,7 @@ static void refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {test(slices), test(assigns), test(updates_an_input),
-                                       test(refuses)};
+    const struct CMUnitTest tests[] = {test(slices), test(negative_sizes), test(assigns),
+                                       test(updates_an_input), test(refuses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* runtime/cpu: kernels at random: axes, walks, stages, splits, strides and stores, against the
  * walker of cpu_kernels.h, bit by bit. KILN_FUZZ: how many. */
+#include "tests/random.h"
 #include "tests/unit/cpu_kernels.h"
 
 static uint32_t seed;
-static int below(int n)
-{
-    seed = seed * 1664525u + 1013904223u;
-    return (int)((seed >> 8) % (uint32_t)n);
-}
+static int below(int n) { return (int)((random_32(&seed) >> 8) % (uint32_t)n); }
 
 /* Strides of a compact array over the axes in `axes`, in a random order of axes, some walked
  * backwards; gives the number of elements and where (0, ...) lies. */

@@ -1,4 +1,4 @@
-/* Elements and rows at places that an array names, on the CPU device: the same as on the reference. */
+/* Elements and rows at indices that an array has, on the CPU device: the same as on the reference. */
 #include <stdio.h>
 
 #include "tests/unit/api.h"

@@ -1,17 +1,14 @@
 /* A program of more than 4,000 operations that matter, with sums of rows among them, is compiled and right: integers,
  * so that every device has the same bits. */
 #include "tests/effort.h"
+#include "tests/random.h"
 #include "tests/unit/api.h"
 
 enum { OPERATIONS = EFFORT(6500, 3000), ROWS = 6, COLUMNS = 10, RECENT = 8, EVERY = 500 };
 
 static uint64_t state_of;
 
-static unsigned pick(unsigned n)
-{
-    state_of = state_of * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(state_of >> 33) % n;
-}
+static unsigned pick(unsigned n) { return (unsigned)(random_64(&state_of) >> 33) % n; }
 
 /* Each operation is on two of the last RECENT values; every EVERY-th is a sum of rows. */
 static kiln_prog *long_program(int operations)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "tests/files.h"
 #include "tests/unit/api.h"
 
 static const char text[] = "\"\"\"Two of them.\"\"\"\n"
@@ -66,14 +67,6 @@ static void one_is_chosen(void **state)
     expect(kiln_parse_named(ctx, "def f(x: f32[N]):\n  return x\ndef g(x):\n  return 'x", NULL, "f",
                             &g),
            KILN_ERR_SYNTAX, "4:10: this string is never closed");
-}
-
-static void write_file(const char *path, const char *bytes, size_t size)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, size, f), size);
-    assert_int_equal(fclose(f), 0);
 }
 
 static void from_a_file(void **state)

@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/table.h"
+#include "tests/random.h"
 #include "tests/rations.h"
 
 enum { KEYS = 500, STEPS = 20000 };
@@ -49,8 +50,7 @@ static void test_against_list(void **state)
     kn_table_init(&t, &kn_malloc_allocator);
     name_keys();
     for (int step = 0; step < STEPS; step++) {
-        random = random * 1664525u + 1013904223u;
-        size_t i = (random >> 8) % KEYS;
+        size_t i = (random_32(&random) >> 8) % KEYS;
         if (there[i])
             kn_table_remove(&t, keys[i], strlen(keys[i]));
         else

@@ -1,5 +1,6 @@
 /* Measured schedules: what wins is what the script of the device says, is remembered, and costs no more than it may. */
 #include "tests/effort.h"
+#include "tests/random.h"
 #include "tests/rations.h"
 #include "tests/scripted.h"
 
@@ -233,7 +234,7 @@ static void test_bounds(void **state)
     m.us = anyhow;
     uint64_t random = 1;
     for (int i = 0; i < 500; i++) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
+        random_64(&random);
         good(run(p, 1 + (int64_t)(random >> 33) % 16384, 1 + (int64_t)(random >> 45) % 16384));
     }
     kiln_stats s = stats_of(&m.n.ctx);

@@ -1,4 +1,4 @@
-/* Arguments that a run updates, and elements read at places that values give, through the API on every device of the
+/* Arguments that a run updates, and elements read at indices that are values, through the API on every device of the
  * host. Values at large are tests/oracle's. */
 #include "tests/unit/api.h"
 

@@ -51,6 +51,13 @@ void kn_cuda_skew_launch(kn_cuda_writer *w)
         kn_cuda_line(w, "__syncthreads(); // the skew has passed");
 }
 
+void kn_cuda_skew_blocks(kn_cuda_writer *w)
+{
+    kn_cuda_line(w, "if (threadIdx.x == 0)");
+    kn_cuda_line(w, "    kn_spin(blockIdx.x * (unsigned)p%d_skew / gridDim.x);", w->p);
+    kn_cuda_line(w, "__syncthreads(); // the skew has passed");
+}
+
 /* Bytes of one element of each array that is copied. */
 static int copied_element_bytes(const kn_phase *ph)
 {

@@ -245,7 +245,7 @@ static void begin_cluster(kn_cuda_writer *w)
 static void open_clusters(kn_cuda_writer *w)
 {
     begin_cluster(w);
-    if (w->ph->how.persistent)
+    if (w->ph->how.persistent && !w->ph->how.skewed)
         kn_cuda_skew_launch(w);
     if (w->ph->how.async)
         kn_cuda_copy_first(w);
@@ -365,7 +365,7 @@ static void open_cols(kn_cuda_writer *w)
     if (w->ph->how.cluster) {
         write_rank(w);
         kn_cuda_begin_exchange(w);
-        if (w->ph->how.persistent)
+        if (w->ph->how.persistent && !w->ph->how.skewed)
             kn_cuda_skew_launch(w);
         w->block = "blockIdx.x / blocks";
         w->blocks = "gridDim.x / blocks";
@@ -470,7 +470,7 @@ static void describe_phase(kn_cuda_writer *w)
     kn_put(w->t, "\n");
 }
 
-/* Phases side by side: the blocks that have a piece of this one. */
+/* Phases side by side: the blocks that have work items of this one. */
 static bool open_part_of_grid(kn_cuda_writer *w)
 {
     if (!kn_runs_beside(w->k, w->p))
@@ -499,6 +499,8 @@ static void write_phase(kn_cuda_writer *w, int p)
     w->block = one_block ? "0" : "blockIdx.x";
     w->blocks = one_block ? "1" : "gridDim.x";
     kn_cuda_block(w, "");
+    if (w->ph->how.skewed)
+        kn_cuda_skew_blocks(w);
     const bool beside = open_part_of_grid(w);
     switch (w->ph->how.walk) {
     case KN_WALK_FLAT: write_flat(w); break;

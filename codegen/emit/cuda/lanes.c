@@ -48,12 +48,13 @@ typedef enum source {
     LOADED_BY_LANE,
 } source;
 
-/* Do these lanes compute nothing but quotients? Is value i one that those before have left in its vector? */
+/* Is this a pass that computes nothing but the quotients? */
 static bool only_divides(const kn_cuda_writer *w)
 {
     return w->quotients == KN_BY_RECIPROCAL || w->quotients == KN_BY_DIVISION;
 }
 
+/* Is value i a quotient that an earlier pass has left in its vector? */
 static bool is_found(const kn_cuda_writer *w, int i)
 {
     return w->quotients == KN_FOUND && kn_cuda_divides_first(w, i);
@@ -79,7 +80,7 @@ static source source_of(kn_cuda_writer *w, int i)
 /* Do later sweeps find value i, which this one computes, in its vector? */
 static bool is_kept_in_vector(const kn_cuda_writer *w, int i)
 {
-    if (only_divides(w)) /* which may lie where an operand does that is read again */
+    if (only_divides(w)) /* the last pass keeps it: its room may be an operand's until then */
         return false;
     return kn_kept(w->ph, i) == KN_KEEP_REGISTERS || kn_kept(w->ph, i) == KN_KEEP_SHARED;
 }

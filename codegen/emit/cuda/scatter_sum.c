@@ -35,7 +35,7 @@ static void write_test(kn_cuda_writer *w, const kn_scatter_sum *s)
 {
     const kn_lanes *lanes = w->lanes;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
-    kn_value_needs(w->ph, s->place, need);
+    kn_value_needs(w->ph, s->destination, need);
     w->need = need;
     w->lanes = NULL; /* a member, for all lanes of a vector */
     kn_cuda_open(w, "const auto may_be_here = [&](const kn_count i)");
@@ -49,7 +49,7 @@ static void write_test(kn_cuda_writer *w, const kn_scatter_sum *s)
         else
             kn_cuda_define_load(w, i, NULL);
     }
-    kn_cuda_line(w, "const long long place = (long long)%s;", kn_cuda_operand(w, s->place));
+    kn_cuda_line(w, "const long long place = (long long)%s;", kn_cuda_operand(w, s->destination));
     kn_cuda_line(w, "return any_place || (place >= least_place && place <= most_place);");
     w->indent--;
     kn_cuda_line(w, "};");

@@ -142,7 +142,7 @@ static void write_vector_store(kn_cuda_writer *w, int i)
 static bool declare_quotients(kn_cuda_writer *w)
 {
     bool any = false;
-    for (int i = 0; i < w->ph->nest.values.len && w->ph->how.vec > 1; i++)
+    for (int i = 0; i < w->ph->nest.values.len && w->ph->how.vec > 1 && !w->tiled; i++)
         if (kn_cuda_divides_first(w, i)) {
             kn_cuda_line(w, "%s %s;", kn_cuda_vector_type(w, i), kn_cuda_vector(w, i));
             any = true;
@@ -150,7 +150,7 @@ static bool declare_quotients(kn_cuda_writer *w)
     return any;
 }
 
-/* The lanes of a step. Its quotients come first, so that only they, and what they are computed from, are there twice. */
+/* The lanes of a step. Its quotients come first, so that only they, and what they are computed from, are generated twice. */
 static void write_lanes(kn_cuda_writer *w)
 {
     if (declare_quotients(w)) {

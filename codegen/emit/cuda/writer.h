@@ -31,10 +31,9 @@
 #include "codegen/kir/precision.h"
 #include "codegen/kir/whole.h"
 
-/* How the lanes of a step come to their quotients by group values: by the divisor's reciprocal, each with a test of its
- * own for whether that is exact. Or, where a step has several lanes, in passes over them: nothing but the quotients, by
- * the reciprocal, with one test for all; where that fails again, by division; then the rest, which finds them in
- * vectors. */
+/* How the lanes of a step compute their quotients by group values: by the divisor's reciprocal, each with a test of its own
+ * for whether that is exact. Or, where a step has several lanes, in passes over them: nothing but the quotients, by the
+ * reciprocal, with one test for all; where that fails, the same by division; then the rest, which finds them in vectors. */
 typedef enum kn_cuda_quotients {
     KN_EACH_TESTED,
     KN_BY_RECIPROCAL,
@@ -80,7 +79,7 @@ typedef struct kn_cuda_writer {
 
 /* ---- text.c ---- */
 
-/* One line, indented; a line that opens a block; a brace that does, with a comment unless that is ""; the one that closes it. */
+/* One line, indented; a line that opens a block; an opening brace, with a comment unless that is ""; a closing brace. */
 void kn_cuda_line(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kn_cuda_open(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kn_cuda_block(kn_cuda_writer *w, const char *comment);
@@ -316,6 +315,8 @@ typedef struct kn_cuda_stride {
 
 /* Before the loop over groups: waits for this cluster's turn to begin. */
 void kn_cuda_skew_launch(kn_cuda_writer *w);
+/* The same of blocks that are all on the machine at a time. */
+void kn_cuda_skew_blocks(kn_cuda_writer *w);
 /* Before that loop: starts the copies of the first group, or of the first two. */
 void kn_cuda_copy_first(kn_cuda_writer *w);
 /* Before the first sweep over a group: waits for its copies. */

@@ -3,7 +3,8 @@
  * Before: a raw phase with  x % n  of integers, n an extent
  * After, if -n <= x < 2 n for every index:  x + n where x < 0, x - n where x >= n, and x elsewhere
  *
- * Indices that wrap around are like this, for instance those of roll(). A remainder of 64 bits takes as long as tens of additions. */
+ * Indices that wrap around are like this, for instance those of roll(). A remainder of 64 bits takes as long as tens of
+ * additions. */
 #include "codegen/plan/form/form.h"
 
 /* What an integer lies between. */

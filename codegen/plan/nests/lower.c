@@ -75,7 +75,10 @@ static int add_value(lowering *lo, kn_value v)
             return i;
     }
     kn_keep_within(&lo->p->problem->graph->budget, lo->p->arena, 0,
-                   v.name ? v.name : kn_ops[v.op].text, v.loc);
+                   v.name                ? v.name
+                   : v.kind == KN_V_ELEM ? kn_ops[v.op].text
+                                         : "an operand",
+                   v.loc);
     kn_finder_add(lo->p->arena, &lo->values_by, hash, lo->phase.nest.values.len);
     return kn_nest_add(lo->p->arena, &lo->phase.nest, v);
 }

@@ -300,7 +300,7 @@ static bool bind_outputs(call *c)
     return true;
 }
 
-/* Outputs of which the program is told before there are any. */
+/* Prepares the program for outputs that are not allocated yet. */
 static bool promise_outputs(call *c)
 {
     const kn_py_instance *in = c->in;

@@ -58,7 +58,8 @@ void kn_emu_check_shared(kn_emu_worker *w, kn_emu_place at, size_t bytes, int ho
 void kn_emu_shared_in_flight(kn_emu_worker *w, kn_emu_place at, size_t bytes, kn_emu_site site);
 void kn_emu_shared_landed(kn_emu_worker *w, kn_emu_place at, size_t bytes, const kn_emu_thread *by,
                           bool async);
-/* The source of a copy: whoever wrote it made that known to the bulk engine; nobody wrote it since `issued`. */
+/* The source of a copy: its writer must have made the data visible to the bulk engine, and nobody may have written it
+ * since `issued`. */
 void kn_emu_check_fenced(kn_emu_worker *w, kn_emu_place at, size_t bytes, kn_emu_site site);
 void kn_emu_check_unchanged(kn_emu_worker *w, kn_emu_place at, size_t bytes, uint32_t issued,
                             kn_emu_site site);

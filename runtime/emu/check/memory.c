@@ -45,8 +45,8 @@ static void check_peer(kn_emu_worker *w, kn_emu_block *owner, const char *p, siz
     kn_emu_check_shared(w, (kn_emu_place){owner, (size_t)(p - owner->image)}, bytes, how, site);
 }
 
-/* Mailboxes: other devices' kernels read and write them at any time, and whoever polls one waits for one of those, so that it
- * is no deadlock. */
+/* Mailboxes: kernels of other devices access them at any time, so a thread that polls one waits for another device and
+ * is not deadlocked. */
 static void check_mailbox(kn_emu_worker *w, const kn_emu_span *s, const char *p, size_t bytes,
                           int how, kn_emu_site site)
 {

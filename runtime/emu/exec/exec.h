@@ -57,13 +57,13 @@ unsigned kn_emu_in_order(const kn_emu_options *o, unsigned i, unsigned n, uint64
 
 /* ---- meetings: warp.c, barrier.c ---- */
 
-/* After a thread's last step: those who waited for it. */
+/* After a thread's last step: wakes the threads that waited for it. */
 void kn_emu_warp_left(kn_emu_worker *w, kn_emu_thread *t);
 void kn_emu_barrier_left(kn_emu_worker *w, kn_emu_thread *t);
 /* Nothing else runs in the block: lanes in __activemask get their answer, and in relaxed mode those that wait
  * for what their masks do not say. False: there were none. */
 bool kn_emu_answer_stragglers(kn_emu_worker *w, kn_emu_block *b);
-/* Nothing can run any more: says who waits where. */
+/* Deadlock: reports which thread waits where. */
 void kn_emu_deadlock(kn_emu_worker *w);
 const char *kn_emu_op_name(int op);
 const char *kn_emu_barrier_name(int kind);

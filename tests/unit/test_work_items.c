@@ -53,7 +53,7 @@ static kn_status make_plan(void *user)
     return kn_plan_make(&j->arena, &problem, &j->plan);
 }
 
-/* Adds `steps` steps that are taken in turn, from the block on that `first` falls to. */
+/* Adds `steps` steps that are assigned round-robin from block `first` on. */
 static void take_in_turn(int64_t *taken, int64_t first, int64_t steps)
 {
     for (int64_t i = 0; i < BLOCKS; i++)
@@ -75,7 +75,7 @@ static void must_be_even(const int64_t *taken, int p)
 static void look_at(const kn_kernel *k)
 {
     int64_t taken[BLOCKS] = {0};
-    kn_dealing dealing = kn_deal(k);
+    kn_assignment assigned = kn_assign_work(k);
     int beside = 0;
     for (int p = 0; p < k->phases.len; p++) {
         const kn_phase *ph = &k->phases.data[p];
@@ -85,11 +85,11 @@ static void look_at(const kn_kernel *k)
             must_be_even(taken, p);
             memset(taken, 0, sizeof taken);
         }
-        kn_deal_to(&dealing, p);
+        kn_assign_phase(&assigned, p);
         beside += ph->how.beside;
         const int64_t step =
             ph->how.walk == KN_WALK_FLAT ? (int64_t)k->threads * ph->how.vec : kn_phase_step(ph);
-        take_in_turn(taken, kn_runs_beside(k, p) ? dealing.first : 0,
+        take_in_turn(taken, kn_runs_beside(k, p) ? assigned.first : 0,
                      kn_ceil_div(ph->nest.members, step));
     }
     must_be_even(taken, k->phases.len);
