@@ -250,7 +250,7 @@ static void skew(const kn_planner *p, kn_kernel *k)
 {
     const kn_problem *pr = p->problem;
     kn_phase *ph = &k->phases.data[0];
-    if (!pr->target->sm || pr->universal || pr->formulas)
+    if (pr->universal || pr->formulas)
         return;
     if (!given_text(p))
         kn_skew_blocks(k, pr->target);
@@ -303,8 +303,8 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
     place_in_mailboxes(k);
     if (p->problem->target->sm != 0 && !p->problem->universal && !k->ranks)
         finish_by_last_block(k);
-    skew(p, k);
     if (p->problem->target->sm != 0) {
+        skew(p, k);
         KN_TRY(kn_bind_loops(k, given_text(p) != NULL));
         KN_TRY(run_beside(p, k));
         kn_bind_caches(k);

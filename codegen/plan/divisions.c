@@ -8,12 +8,11 @@
  *
  * The least of several predictions is the most optimistic one, so another division has to be quicker by more than the
  * model is off for its kind (docs/lab/divisions-of-plans.md). */
-#include "codegen/plan/partition.h"
-#include "codegen/plan/search.h"
-
 #include <string.h>
 
 #include "base/work.h"
+#include "codegen/plan/partition.h"
+#include "codegen/plan/search.h"
 
 static const struct {
     kn_division division;

@@ -452,7 +452,6 @@ static void describe(search *s, const kn_regions *unfused, double ns, kn_partiti
         return;
     const state alone = {.merges = unfused ? unfused->merges.data : NULL,
                          .n = unfused ? unfused->merges.len : 0};
-    p->bound = s->least;
     p->chosen = merging_of(s, unfused ? &alone : &s->states.data[s->best]);
     if (unfused || s->best != 0 || s->quickest == 0)
         return;

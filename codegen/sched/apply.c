@@ -152,11 +152,11 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
     return KN_OK;
 }
 
-/* Async copies are for what the planner has shaped, and would bind, for them, and for rows that they could bring though
- * it prefers registers. */
 /* Nanoseconds, of which the product with any number of blocks at a time has 32 bits. */
 enum { MOST_SKEW = 100000 };
 
+/* Async copies are for what the planner has shaped, and would bind, for them, and for rows that they could bring though
+ * it prefers registers. */
 static kn_status legal_transfer(int p, const kn_site *at, const kn_kernel *k, const kn_phase *ph,
                                 const kn_phase *otherwise)
 {
