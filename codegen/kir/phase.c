@@ -164,8 +164,7 @@ bool kn_is_prefetched_of_group(const kn_phase *p, int value)
 bool kn_may_batch(const kn_phase *p, int value)
 {
     const kn_value *v = kn_value_at(p, value);
-    return v->kind == KN_V_LOAD && kn_kept(p, value) != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
-           !kn_transpose_of(p, value) &&
+    return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !kn_transpose_of(p, value) &&
            (v->access->vector || v->access->piecewise || p->how.vec == 1);
 }
 

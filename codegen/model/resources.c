@@ -338,7 +338,7 @@ bool kn_loads_whole_tile(const kn_phase *p)
 {
     int words = 0;
     for (int i = 0; i < p->nest.values.len; i++)
-        if (kn_is_read(kn_value_at(p, i)) && kn_may_batch(p, i))
+        if (kn_is_read(kn_value_at(p, i)) && kn_may_batch(p, i) && kn_kept(p, i) != KN_KEEP_SHARED)
             words += kn_vector_words(p, i) * kn_tile_steps(p);
     return words <= KN_KEPT_WORDS / (p->nest.reds.len ? 2 : 1);
 }

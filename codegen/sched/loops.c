@@ -27,6 +27,7 @@ enum {
     TILE_STEPS = 4,
     REGISTER_TILE_STEPS = 4,
     CROWDED_STEPS = 2,
+    CROWDED_SINGLES = 4, /* the same of single elements */
     /* Elements at a time that a thread reads from shared memory. It answers soon: more elements of one array save only
      * the loop's counting and cost compile time (docs/lab/registers-or-shared.md, compile-time.md). Of two arrays two
      * steps pay. */
@@ -36,7 +37,7 @@ enum {
      * costs only compile time. */
     MOST_ADDITIONS = 1536,
     /* The most batches for which each step is guarded, so that the last one needs not be whole. */
-    FEW_BATCHES = 4,
+    FEW_BATCHES = 8,
 };
 
 /* A loop's place in the kernel. The arrays have an entry for each value of the phase. */
@@ -119,18 +120,22 @@ static bool may_reverse(const loop_site *s)
 }
 
 /* Not where a step is more than its members, where copies come and go with the loop, nor where a batch's registers
- * would take the place of what is on chip. */
+ * would take the place of what is on chip. What goes on to shared memory is worth no batch if the step waits for other loads
+ * anyhow. */
 static bool may_batch(const loop_site *s)
 {
-    bool any = false;
+    bool any = false, held = false, others = false;
     if (s->ph->how.scatter_sum)
         return false;
     for (int i = 0; i < s->ph->nest.values.len; i++) {
-        any = any || (loads_value(s, i) && kn_may_batch(s->ph, i));
+        const bool may = kn_may_batch(s->ph, i), shared = kn_kept(s->ph, i) == KN_KEEP_SHARED;
+        any = any || (loads_value(s, i) && may && !shared);
+        held = held || (loads_value(s, i) && may && shared);
+        others = others || (loads_value(s, i) && !may);
         if (s->on_chip && is_found(s, i))
             return false;
     }
-    return any && !s->ph->how.unaligned && kn_transpose_side(s->ph) == 1 &&
+    return (any || (held && !others)) && !s->ph->how.unaligned && kn_transpose_side(s->ph) == 1 &&
            !kn_copies_groups(s->ph);
 }
 
@@ -139,9 +144,18 @@ static bool may_be_contiguous(const loop_site *s, const kn_sweep_loop *l)
     return kn_is_cyclic(s->ph) && kn_by_block(s->ph) && !kn_phase_resident(s->ph) && !l->backwards;
 }
 
+static bool loads_any(const loop_site *s)
+{
+    bool any = false;
+    for (int i = 0; i < s->ph->nest.values.len; i++)
+        any = any || loads_value(s, i);
+    return any;
+}
+
+/* Backwards only where steps load: from shared memory a count gains less than its remainder costs compile time. */
 static bool may_count(const loop_site *s, const kn_sweep_loop *l)
 {
-    return s->on_chip || (kn_by_block(s->ph) && !l->backwards);
+    return s->on_chip || (kn_by_block(s->ph) && (!l->backwards || (l->unroll > 1 && loads_any(s))));
 }
 
 /* ---- what is chosen ---- */
@@ -204,8 +218,9 @@ static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
     if (l->over == KN_OVER_TILES && steps > TILE_STEPS)
         steps = TILE_STEPS;
     bool stores = how->walk == KN_WALK_COLS && kn_sweep_stores_elements(s->ph, s->sweep);
-    if ((stores || how->rest_in_registers) && steps > CROWDED_STEPS)
-        steps = CROWDED_STEPS;
+    const int crowded = stores && how->vec == 1 ? CROWDED_SINGLES : CROWDED_STEPS;
+    if ((stores || how->rest_in_registers) && steps > crowded)
+        steps = crowded;
     while (few && steps > 1 && steps * bytes > few)
         steps /= 2;
     while (steps > 1 && steps * how->vec * additions_of(s) > MOST_ADDITIONS)
@@ -317,7 +332,7 @@ static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
     if (l->batch == KN_BATCH_CONTIGUOUS && !may_be_contiguous(s, l))
         return "contiguous batches are of blocks that share a group cyclically";
     if (l->counted && (l->over == KN_OVER_TILES || !may_count(s, l)))
-        return "it is a block's steps forwards that are counted";
+        return "it is a block's steps that are counted, and backwards those that load";
     if (!l->counted && !l->batch && (s->on_chip || kn_copies_groups(s->ph)))
         return "steps on chip, or that copies serve, are counted";
     return NULL;

@@ -9,6 +9,9 @@
 /* Registers that a thread may spend on kept values, half of what it has in the largest block. */
 enum { KEEP_REGISTERS = KN_MIXED_WORDS, WARP = 32, FEW_LANES = 4, FEW_ELEMENTS = 2 };
 
+/* Rows of so few lanes have a kernel without bounds checks for each number of steps up to this. */
+enum { SHORT_LANES = 8, SHORT_STEPS = 4 };
+
 /* The largest block, per group, for which a thread takes few steps and 16-bit elements count as registers of 32 bits. */
 enum { NARROW_BLOCK = 512 };
 
@@ -319,17 +322,26 @@ static int part_of_warp(int64_t n, int64_t lanes)
 static int steps_of_lane(const kn_phase *ph, const kn_target *target)
 {
     int few = kn_steps_for(ph->how.vec, LANE_ELEMENTS), most = keepable_steps(ph, target);
+    if (ph->how.vec > 1 && few < kn_steps_for(moved_a_step(ph), THREAD_BYTES))
+        few = kn_steps_for(moved_a_step(ph), THREAD_BYTES);
     return few < most ? few : most;
 }
 
-/* Lanes of a warp, at most all, that keep a group in registers; 0: it takes more. */
+/* Lanes of a warp, at most all, that keep a group in registers; 0: it takes more. Where all groups have lanes enough to keep
+ * the machine busy, as few as there may be, for each computes what it needs of the group besides (measured:
+ * docs/lab/small-rows.md). */
 static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
 {
-    int64_t n = steps(ph);
-    int most = keepable_steps(ph, target);
+    enum { BUSY = 1024 };
+    const int64_t n = steps(ph), groups = kn_scheduled_groups(ph);
+    int most = keepable_steps(ph, target), few = kn_steps_for(ph->how.vec, LANE_ELEMENTS);
     if (!most || lanes_for(n, most) > WARP)
         return 0;
-    int64_t lanes = lanes_for(n, steps_of_lane(ph, target));
+    const int64_t fewest = lanes_for(n, steps_of_lane(ph, target));
+    const bool busy = ph->how.vec > 1 && fewest * groups >= (int64_t)target->units * BUSY;
+    if (busy && fewest > 4 && fewest <= 8)
+        return 8;
+    const int64_t lanes = busy ? fewest : lanes_for(n, few < most ? few : most);
     return part_of_warp(n, lanes < WARP ? lanes : WARP);
 }
 
@@ -452,10 +464,11 @@ static void keep_in_registers(const kn_site *at, kn_phase *ph)
         return;
     }
     const bool light = !ph->how.cluster && is_light(ph),
-               few = !ph->how.cluster && ph->how.tpg <= FEW_LANES;
+               few = !ph->how.cluster && ph->how.tpg <= SHORT_LANES;
     const int taken = (int)kn_ceil_div(steps(ph), ph->how.tpg), full = full_steps(ph);
     if ((light && ph->how.vec <= FEW_ELEMENTS) ||
-        ((light || few) && ph->how.vec > 1 && full == needed_steps(ph))) {
+        ((light || few) && ph->how.vec > 1 && full == taken &&
+         (full <= SHORT_STEPS || full == needed_steps(ph)))) {
         ph->how.steps = taken ? taken : 1;
         ph->how.full = full;
         return;

@@ -222,11 +222,26 @@ static void forget_pieces(kn_phase *ph)
 }
 
 /* How many bytes an element has in what is accessed by vectors, in pieces of these, and otherwise. Small arrays count
- * nothing. */
+ * nothing, and what is read again at other places, as by a stencil, counts once: it is in the cache of a multiprocessor. */
 typedef struct shares {
     int vectors, pieces, others;
     bool loads; /* along the vectors */
 } shares;
+
+/* Does a load before load i read the same array, as far as it is by pieces, by the same strides? */
+static bool is_read_before(const kn_phase *ph, int i)
+{
+    const kn_access *acc = kn_access_at(ph, i);
+    bool read = false;
+    for (int j = 0; j < i; j++) {
+        const kn_access *b = kn_element_access(ph, j);
+        bool same = b && b->buf == acc->buf && b->piecewise == acc->piecewise;
+        for (int a = 0; same && a < ph->nest.naxes; a++)
+            same = b->stride[a] == acc->stride[a];
+        read = read || same;
+    }
+    return read;
+}
 
 static void count_share(const kn_site *at, const kn_phase *ph, int i, bool along, shares *s)
 {
@@ -234,6 +249,8 @@ static void count_share(const kn_site *at, const kn_phase *ph, int i, bool along
     const bool load = i < ph->nest.values.len;
     const int bytes = kn_bytes(at->bufs[acc->buf].dtype);
     s->loads = s->loads || (load && along);
+    if (load && is_read_before(ph, i))
+        return;
     if (along && !acc->piecewise)
         s->vectors += bytes;
     else if (!load || bytes_of_all(at, ph, i) > NEAR_BYTES)

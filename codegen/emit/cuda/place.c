@@ -6,7 +6,7 @@ bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
 {
     kn_keep kept = kn_kept(w->ph, i);
     return kept == KN_KEEP_REGISTERS || (kept == KN_KEEP_RESIDENT && w->ph->how.mixed) ||
-           (w->batched && kn_may_batch(w->ph, i));
+           (w->batched && w->batched[i]);
 }
 
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
@@ -148,10 +148,12 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
 
 const char *kn_cuda_registers(kn_cuda_writer *w, int i)
 {
+    const bool from_memory = w->batched && w->batched[i] && kn_kept(w->ph, i) == KN_KEEP_SHARED;
     return kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i),
-                           w->in_tail   ? "tail"
-                           : w->in_rest ? "rest"
-                                        : "kept");
+                           w->in_tail    ? "tail"
+                           : w->in_rest  ? "rest"
+                           : from_memory ? "batch" /* what is kept is a pointer */
+                                         : "kept");
 }
 
 const char *kn_cuda_vector(kn_cuda_writer *w, int i)

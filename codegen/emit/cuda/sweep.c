@@ -39,27 +39,42 @@ static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
     if (w->tiled) {
         kn_cuda_open(w, "for (kn_count step = 0; step < %s; ++step)", by->end);
         kn_cuda_line(w, "const kn_count i = %s + step * %s;", by->first, by->step);
-    } else if (w->loop->counted) {
+    } else if (w->loop->counted && !w->loop->backwards) {
         open_steps(w, by, steps);
     } else if (!w->loop->backwards) {
         const char *i = member(w);
         kn_cuda_open(w, "for (kn_count %s = %s; %s < %s; %s += %s)", i, by->first, i, by->end, i,
                      by->step);
     } else {
-        const char *i = member(w);
-        kn_cuda_open(w, "for (kn_count %s = kn_walk_end(%s, %s, %s); %s != %s; )", i, by->first,
-                     by->end, by->step, i, by->first);
+        const char *i = member(w),
+                   *left = kn_cuda_printed(w, "kn_steps(%s, %s, %s)", by->first, by->end, by->step);
+        kn_cuda_open(
+            w, "for (kn_count %s = kn_walk_end(%s, %s, %s)%s; %s; %s)", i, by->first, by->end,
+            by->step, w->loop->counted ? kn_cuda_printed(w, ", remaining = %s", left) : "",
+            w->loop->counted ? "remaining > 0" : kn_cuda_printed(w, "%s != %s", i, by->first),
+            w->loop->counted ? "--remaining" : "");
         kn_cuda_line(w, "%s -= %s;", i, by->step);
     }
 }
 
+/* Not what an earlier sweep has left in shared memory; nor, in a tile, what this one does. */
+static void begin_batch(kn_cuda_writer *w)
+{
+    bool *batched = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        batched[i] = kn_may_batch(w->ph, i) &&
+                     (kn_kept(w->ph, i) != KN_KEEP_SHARED || (!w->tiled && !w->loaded[i]));
+    w->batched = batched;
+}
+
 /* The next batch loads its registers again. */
-static void forget_batch(kn_cuda_writer *w)
+static void end_batch(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)
         if (kn_cuda_in_registers(w, i))
             w->loaded[i] = w->declared[i] = false;
-    w->batched = false;
+    w->batched = NULL;
+    kn_cuda_mark_in_shared(w);
 }
 
 /* Opens the loop over a thread's batches of contiguous steps. In the last round, in which not all blocks have a whole
@@ -80,7 +95,7 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
     const int steps = w->loop->unroll;
     kn_cuda_unrolled batch = {steps, NULL, NULL};
     const bool contiguous = w->loop->batch == KN_BATCH_CONTIGUOUS;
-    w->batched = true;
+    begin_batch(w);
     if (!w->loop->backwards) {
         const char *at = w->resident ? ", first_slot = threadIdx.x" : "",
                    *on = w->resident ? kn_cuda_printed(w, ", first_slot += %d * blockDim.x", steps)
@@ -107,7 +122,7 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
         batch.guard = kn_cuda_printed(w, "done + (kn_count)step < steps%d", w->sweep);
     }
     kn_cuda_write_steps(w, &batch);
-    forget_batch(w);
+    end_batch(w);
     kn_cuda_close(w);
 }
 
@@ -142,8 +157,8 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
     }
     const bool chunks = kn_copies_in_chunks(w->ph) && w->sweep + 1 == w->ph->nest.nsweeps;
     const kn_cuda_stride stride = chunks ? stride_of_chunk(w) : *by;
-    w->counts_slots =
-        w->loop->counted && kn_holds(w->ph, KN_KEEP_SHARED) && !kn_phase_in_order(w->ph);
+    w->counts_slots = w->loop->counted && !w->loop->backwards && kn_holds(w->ph, KN_KEEP_SHARED) &&
+                      !kn_phase_in_order(w->ph);
     if (w->ph->how.unaligned)
         kn_cuda_unaligned_steps(w);
     if (chunks)
@@ -209,11 +224,11 @@ static void write_steps_of_tile(kn_cuda_writer *w, int steps)
     const char *place = kn_cuda_printed(w, "from + row + (kn_count)step * %d", w->ph->how.tpg);
     const kn_cuda_unrolled loads = {steps, kn_cuda_printed(w, "kn_least(%s, to - 1)", place), NULL},
                            all = {steps, place, "live && i < to"};
-    w->batched = true;
+    begin_batch(w);
     kn_cuda_load_steps(w, &loads);
     kn_cuda_load_tile(w);
     kn_cuda_write_unrolled(w, &all, kn_cuda_step);
-    forget_batch(w);
+    end_batch(w);
 }
 
 /* The loop, tile by tile. All threads of the block take part in moving a tile. */

@@ -67,13 +67,14 @@ typedef struct kn_cuda_writer {
     bool resident;     /* their resident values are in shared memory */
     bool counts_slots; /* their loop counts `slot`, the index of a step's vector in shared memory */
     bool in_register_tile; /* they find kept values in a register tile */
-    bool batched;          /* the loads of all steps of a batch come before the first step */
-    bool in_step;          /* inside a step: operands are of one element */
-    bool in_rest;          /* rest_in_registers: they are those whose values registers keep */
-    bool *loaded_rest;     /* `loaded` of those steps, and while in_rest of the others */
-    const kn_phase *tail;  /* the phase as it is for a tail */
-    bool in_tail;          /* they are the tail's */
-    bool *loaded_tail;     /* `loaded` of these */
+    const bool *
+        batched; /* loads of all steps of a batch, which come before the first step; NULL: there is no batch */
+    bool in_step;         /* inside a step: operands are of one element */
+    bool in_rest;         /* rest_in_registers: they are those whose values registers keep */
+    bool *loaded_rest;    /* `loaded` of those steps, and while in_rest of the others */
+    const kn_phase *tail; /* the phase as it is for a tail */
+    bool in_tail;         /* they are the tail's */
+    bool *loaded_tail;    /* `loaded` of these */
     kn_cuda_quotients quotients;
 } kn_cuda_writer;
 
