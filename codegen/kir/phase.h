@@ -6,10 +6,14 @@
 #include "codegen/kir/nest.h"
 #include "codegen/kir/schedule.h"
 
+typedef struct kn_selection kn_selection; /* codegen/kir/selection.h */
+
 typedef struct kn_phase {
     kn_nest nest;
     kn_schedule how;
     kn_numbers num; /* (n) */
+    const kn_selection
+        *selection; /* GPUs, bound: by which instructions; it follows from the rest */
     bool barrier;   /* a grid barrier comes before */
     int round;      /* of kernels that exchange with other ranks: how many exchanges come before */
     bool alone;     /* the only phase of its kernel that is not local */
@@ -73,6 +77,11 @@ static inline bool kn_by_a_warp(const kn_phase *p)
 static inline bool kn_meets_in_block(const kn_phase *p)
 {
     return kn_by_block(p) || (p->how.walk == KN_WALK_COLS && (p->how.packed || p->how.tpg > 1));
+}
+/* COLS: is a vector of neighbouring groups, or packed columns, of which a thread has an instance each? */
+static inline bool kn_vector_has_groups(const kn_phase *p)
+{
+    return p->how.walk == KN_WALK_COLS && p->how.vec > 1;
 }
 /* COLS: groups that a block takes at a time. */
 static inline int kn_cols_width(const kn_phase *p)

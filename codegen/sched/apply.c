@@ -295,7 +295,7 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *
     for (p = 0; p < k->phases.len && at->target->sm; p++)
         if (!s->phases.data[p].num.splits)
             kn_fit_parts(at, k, p);
-    kn_bind_rest(at, k);
+    kn_bind_rest(at, k, true);
     p = 0;
     RULE(!k->bound || k->threads <= k->bound,
          "a block that several groups share has 256 threads at most");

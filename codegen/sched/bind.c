@@ -169,7 +169,7 @@ static void choose(const kn_site *at, kn_kernel *k)
     }
 }
 
-void kn_bind_rest(const kn_site *at, kn_kernel *k)
+void kn_bind_rest(const kn_site *at, kn_kernel *k, bool given)
 {
     for (int i = 0; i < k->phases.len; i++) {
         kn_phase *ph = &k->phases.data[i];
@@ -184,6 +184,8 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k)
     k->shared += kn_kernel_prefetch_bytes(k);
     kn_resident_keep(k, at->target);
     store_results_by_vectors(at, k);
+    if (at->target->sm)
+        kn_bind_arithmetic(k, given);
     /* several blocks a multiprocessor are so many of this size */
     k->bound = k->min_blocks > 1 ? 0 : largest_block(k, served_limit(at, k));
 }
@@ -193,5 +195,5 @@ void kn_bind_kernel(const kn_site *at, kn_kernel *k)
     choose(at, k);
     for (int i = 0; i < k->phases.len && at->target->sm; i++)
         kn_fit_parts(at, k, i);
-    kn_bind_rest(at, k);
+    kn_bind_rest(at, k, false);
 }

@@ -33,11 +33,9 @@ static void write_range(kn_cuda_writer *w, const kn_scatter_sum *s)
 /* The test of member i, whose place is computed as in a step. */
 static void write_test(kn_cuda_writer *w, const kn_scatter_sum *s)
 {
-    const kn_lanes *lanes = w->lanes;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     kn_value_needs(w->ph, s->destination, need);
     w->need = need;
-    w->lanes = NULL; /* a member, for all lanes of a vector */
     kn_cuda_open(w, "const auto may_be_here = [&](const kn_count i)");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     for (int i = 0; i < w->ph->nest.values.len; i++) {
@@ -54,7 +52,6 @@ static void write_test(kn_cuda_writer *w, const kn_scatter_sum *s)
     w->indent--;
     kn_cuda_line(w, "};");
     w->need = outer;
-    w->lanes = lanes;
 }
 
 void kn_cuda_write_scatter_sum(kn_cuda_writer *w)

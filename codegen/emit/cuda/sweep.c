@@ -254,6 +254,7 @@ static const kn_phase *phase_of_rest(kn_cuda_writer *w)
     rest->how.async = rest->how.rest_in_registers = false;
     for (int i = 0; i < rest->how.holds.len; i++)
         rest->how.holds.data[i].where = KN_KEEP_REGISTERS;
+    rest->selection = kn_select_phase(w->t->arena, rest, w->k->fast);
     return rest;
 }
 
@@ -367,7 +368,7 @@ static void write_loads_of_mixed(kn_cuda_writer *w, const kn_cuda_stride *by, bo
 
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader)
 {
-    const bool ahead = w->ph->how.mixed && kn_cuda_computes_ahead(w);
+    const bool ahead = kn_cuda_computes_ahead(w);
     if (w->ph->how.mixed)
         write_loads_of_mixed(w, by, ahead);
     const int last = w->ph->how.deferred ? 0 : kn_cuda_last_stage(w->ph);

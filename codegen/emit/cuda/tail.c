@@ -31,6 +31,7 @@ static kn_phase *phase_of_tail(kn_cuda_writer *w)
         if (v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps > 0)
             kn_hold_value(w->t->arena, tail, i, KN_KEEP_REGISTERS);
     }
+    tail->selection = kn_select_phase(w->t->arena, tail, w->k->fast);
     return tail;
 }
 
@@ -42,7 +43,6 @@ static void enter_tail(kn_cuda_writer *w)
     w->loaded = w->loaded_tail;
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, n);
     w->need = KN_NEW_ARRAY(w->t->arena, bool, n);
-    w->lanes = NULL; /* elements go one by one */
     w->in_tail = true;
 }
 

@@ -82,8 +82,6 @@ const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
 
 const char *kn_cuda_value(kn_cuda_writer *w, int i) { return kn_value_name(w->t->arena, w->ph, i); }
 
-bool kn_cuda_wide(const kn_phase *ph) { return ph->how.walk == KN_WALK_COLS && ph->how.vec > 1; }
-
 void kn_cuda_find_wide(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -91,7 +89,7 @@ void kn_cuda_find_wide(kn_cuda_writer *w)
     w->wide = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
     w->broadcast = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
     bool *differs = ph->how.packed ? w->broadcast : w->wide;
-    for (int i = 0; i < ph->nest.values.len && kn_cuda_wide(ph); i++) {
+    for (int i = 0; i < ph->nest.values.len && kn_vector_has_groups(ph); i++) {
         const kn_value *v = &ph->nest.values.data[i];
         int local;
         if (v->level != KN_GROUP)
@@ -124,14 +122,14 @@ const char *kn_cuda_operand(kn_cuda_writer *w, int i)
 
 void kn_cuda_open_groups(kn_cuda_writer *w)
 {
-    if (!kn_cuda_wide(w->ph))
+    if (!kn_vector_has_groups(w->ph))
         return;
     kn_cuda_open_each(w, "l", w->ph->how.vec);
 }
 
 void kn_cuda_close_groups(kn_cuda_writer *w)
 {
-    if (kn_cuda_wide(w->ph))
+    if (kn_vector_has_groups(w->ph))
         kn_cuda_close(w);
 }
 
