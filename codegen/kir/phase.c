@@ -464,3 +464,12 @@ bool kn_sweep_stores_elements(const kn_phase *ph, int sweep)
             return true;
     return false;
 }
+
+/* A GATHER may use one as its index. */
+bool kn_are_only_stored(const kn_phase *p, int sweep)
+{
+    bool only = !p->how.cluster && !p->local && sweep + 1 == p->nest.nsweeps;
+    for (int i = 0; i < p->nest.values.len; i++)
+        only = only && kn_value_at(p, i)->kind != KN_V_GATHER;
+    return only;
+}

@@ -336,6 +336,8 @@ bool kn_phase_stores_elements(const kn_phase *p);
 bool kn_stores_across(const kn_phase *p, const kn_store *s);
 /* Does sweep t store element values? */
 bool kn_sweep_stores_elements(const kn_phase *p, int sweep);
+/* Are the results of sweep t only stored? Then the threads that store them are the only ones to need them. */
+bool kn_are_only_stored(const kn_phase *p, int sweep);
 /* Does sweep t reduce over the members? Then a combine follows it. */
 bool kn_sweep_reduces(const kn_phase *p, int sweep);
 

@@ -178,6 +178,7 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k, bool given)
         const bool by_warps = at->target->sm && has_several_for_warps(k, i);
         for (int j = kn_first_local(k, i); j < i; j++)
             follow_host(at, k, &k->phases.data[j], ph, by_warps);
+        kn_bind_tile(ph);
         k->shared +=
             kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
     }

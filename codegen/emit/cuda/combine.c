@@ -218,19 +218,6 @@ static const char *offset_in_scratch(kn_cuda_writer *w, int sweep, const char *s
                                       : "";
 }
 
-/* The reduction of the batch behind r that is combined together with it, half a warp each; -1: none. */
-static int partner_of(kn_cuda_writer *w, int sweep, const kn_combine_batch *t, int r)
-{
-    const kn_red *reds = w->ph->nest.reds.data;
-    int next = r + 1;
-    while (next < t->end && !kn_red_accumulates(w->ph, next, sweep))
-        next++;
-    const bool alike = next < t->end && reds[next].op == reds[r].op &&
-                       reds[next].dtype == reds[r].dtype && reds[r].dtype != KN_BOOL &&
-                       state_of(w, r) == KN_STATE_PLAIN && state_of(w, next) == KN_STATE_PLAIN;
-    return alike ? next : -1;
-}
-
 static void store_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_batch *t,
                                const char *slot)
 {
@@ -238,7 +225,7 @@ static void store_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_ba
     for (int r = t->first; r < t->end; r++) {
         if (!kn_red_accumulates(w->ph, r, sweep))
             continue;
-        const int other = partner_of(w, sweep, t, r);
+        const int other = kn_combine_partner(w->ph, sweep, t, r);
         const char *to =
             kn_cuda_printed(w, "scratch + %s%d", offset_in_scratch(w, sweep, slot), at);
         if (other < 0)
@@ -262,7 +249,7 @@ static void combine_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_
     for (int r = t->first; r < t->end; r++) {
         if (!kn_red_accumulates(ph, r, sweep))
             continue;
-        const int other = partner_of(w, sweep, t, r);
+        const int other = kn_combine_partner(w->ph, sweep, t, r);
         const char *op = combine_op(w, r),
                    *from = kn_cuda_printed(w, "%s, scratch + %s%d, %s", neutral(w, r),
                                            offset_in_scratch(w, sweep, slot), at, which);
@@ -307,24 +294,14 @@ void kn_cuda_declare_results(kn_cuda_writer *w, int sweep)
                     part_of(w, r));
 }
 
-/* Are results only stored? Then the threads that store them are the only ones to need them. A GATHER may use one as its
- * index, though. */
-static bool only_stored(const kn_phase *ph, int sweep)
-{
-    bool only = !ph->how.cluster && !ph->local && sweep + 1 == ph->nest.nsweeps;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        only = only && ph->nest.values.data[i].kind != KN_V_GATHER;
-    return only;
-}
-
 /* Over the lanes of a group that has a part of a warp, or over the rows of threads that share columns. */
 static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
 {
     const char *op = combine_op(w, r);
     if (w->ph->how.walk == KN_WALK_COLS && kn_meets_in_block(w->ph))
         kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d%s>(acc%d, scratch);", op, w->ph->how.tpg,
-                     w->ph->how.lanes, w->ph->how.vec, only_stored(w->ph, sweep) ? ", true" : "",
-                     r);
+                     w->ph->how.lanes, w->ph->how.vec,
+                     kn_are_only_stored(w->ph, sweep) ? ", true" : "", r);
     else if (w->ph->how.walk == KN_WALK_ROWS)
         kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->how.tpg, r);
 }
