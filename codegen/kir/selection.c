@@ -78,6 +78,14 @@ static bool is_rounded(const kn_phase *ph, int i)
             (v->op == KN_OP_CAST && kn_value_at(ph, v->in[0])->dtype == KN_F32));
 }
 
+/* May exact quotient i come before the rest of a step? What is kept may lie where an operand does, and what goes through
+ * tiles would be read there twice. */
+static bool comes_first(const kn_phase *ph, int i)
+{
+    const bool tiles = ph->how.tile && kn_transpose_side(ph) == 1;
+    return ph->how.vec > 1 && !tiles && !kn_kept(ph, i);
+}
+
 /* ---- what the first sweep computes before its loads ---- */
 
 /* Is value i, which the first sweep computes for later ones, made of no load of an element? `made`: room. */
@@ -143,8 +151,7 @@ static const kn_selected *select_values(kn_arena *a, const kn_phase *ph, bool fa
             continue;
         of[i].by = instruction(ph, &f, i);
         of[i].packed = ph->how.vec % 2 == 0 && kn_is_half_arithmetic(v->op, v->dtype);
-        of[i].first =
-            of[i].by == KN_SELECT_DIVISOR && !kn_kept(ph, i); /* it may lie where an operand does */
+        of[i].first = of[i].by == KN_SELECT_DIVISOR && comes_first(ph, i);
         of[i].rounded = is_rounded(ph, i);
     }
     if (f.lanes)

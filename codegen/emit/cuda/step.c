@@ -142,7 +142,7 @@ static void write_vector_store(kn_cuda_writer *w, int i)
 static bool declare_quotients(kn_cuda_writer *w)
 {
     bool any = false;
-    for (int i = 0; i < w->ph->nest.values.len && w->ph->how.vec > 1 && !w->tiled; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         if (kn_cuda_divides_first(w, i)) {
             kn_cuda_line(w, "%s %s;", kn_cuda_vector_type(w, i), kn_cuda_vector(w, i));
             any = true;
