@@ -51,7 +51,7 @@ static kn_lanes of_value(const kn_phase *ph, const kn_lanes *lanes, int i)
     case KN_V_RESULT: return (kn_lanes){.alike = columns ? 1 : vec};
     case KN_V_INDEX:
         return (kn_lanes){.alike = v->access->kind[va] == KN_STRIDE_ZERO ? vec : 1,
-                          .place = v->access->vector};
+                          .place = kn_transfer_of(ph, i)->vector};
     case KN_V_RANK:
     case KN_V_LOAD: return (kn_lanes){.alike = v->access->kind[va] == KN_STRIDE_ZERO ? vec : 1};
     case KN_V_ELEM: return of_operation(ph, lanes, i);
@@ -65,9 +65,11 @@ static kn_lanes of_value(const kn_phase *ph, const kn_lanes *lanes, int i)
 static bool is_place(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
-    while (kn_is_elem(v, KN_OP_CAST) || kn_is_elem(v, KN_OP_COPY))
-        v = kn_value_at(ph, v->in[0]);
-    return v->kind == KN_V_INDEX && v->access->vector;
+    while (kn_is_elem(v, KN_OP_CAST) || kn_is_elem(v, KN_OP_COPY)) {
+        i = v->in[0];
+        v = kn_value_at(ph, i);
+    }
+    return v->kind == KN_V_INDEX && kn_transfer_of(ph, i)->vector;
 }
 
 bool kn_shares_blocks(const kn_phase *ph)
@@ -87,7 +89,7 @@ const kn_lanes *kn_find_lanes(kn_arena *a, const kn_phase *ph)
     bool places = false;
     for (int i = 0; i < ph->nest.values.len && ph->how.vec > 1; i++) {
         const kn_value *v = kn_value_at(ph, i);
-        places = places || (v->kind == KN_V_INDEX && v->access->vector);
+        places = places || (v->kind == KN_V_INDEX && kn_transfer_of(ph, i)->vector);
     }
     if (!places)
         return NULL;

@@ -146,7 +146,8 @@ bool kn_may_prefetch(const kn_phase *p, int value)
     enum { LEAST_COPY = 4 };
     const kn_value *v = kn_value_at(p, value);
     return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !kn_same_for_groups(p, v) &&
-           (v->access->vector || p->how.vec == 1) && p->how.vec * kn_bytes(v->dtype) >= LEAST_COPY;
+           (kn_transfer_of(p, value)->vector || p->how.vec == 1) &&
+           p->how.vec * kn_bytes(v->dtype) >= LEAST_COPY;
 }
 
 bool kn_is_prefetched(const kn_phase *p, int value)
@@ -166,7 +167,8 @@ bool kn_may_batch(const kn_phase *p, int value)
     const kn_value *v = kn_value_at(p, value);
     return v->kind == KN_V_LOAD && kn_kept(p, value) != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
            !kn_transpose_of(p, value) &&
-           (v->access->vector || v->access->piecewise || p->how.vec == 1);
+           (kn_transfer_of(p, value)->vector || kn_transfer_of(p, value)->piecewise ||
+            p->how.vec == 1);
 }
 
 bool kn_is_known_integer(const kn_phase *p, int value)

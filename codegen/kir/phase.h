@@ -219,6 +219,17 @@ static inline kn_access *kn_access_at(const kn_phase *p, int i)
     return p->nest.values.data[i].kind == KN_V_LOAD ? p->nest.values.data[i].access : NULL;
 }
 
+/* How the elements of access i, or of a store, move; of a phase that is not shaped yet: one by one. */
+static inline const kn_transfer *kn_transfer_of(const kn_phase *p, int i)
+{
+    static const kn_transfer none;
+    return i < p->how.transfers.len ? &p->how.transfers.data[i] : &none;
+}
+static inline const kn_transfer *kn_transfer_of_store(const kn_phase *p, int store)
+{
+    return kn_transfer_of(p, p->nest.values.len + store);
+}
+
 /* The same with those of gathers and indices. */
 static inline kn_access *kn_any_access(const kn_phase *p, int i)
 {

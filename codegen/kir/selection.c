@@ -173,7 +173,7 @@ static bool has_halves(const kn_phase *ph, int r)
     const int load = v->in[0];
     const kn_value *of = kn_value_at(ph, load);
     return of->kind == KN_V_LOAD && of->level == KN_ELEMENT && kn_is_half(of->dtype) &&
-           (of->access->vector || kn_kept(ph, load) == KN_KEEP_SHARED) &&
+           (kn_transfer_of(ph, load)->vector || kn_kept(ph, load) == KN_KEEP_SHARED) &&
            kn_kept(ph, load) != KN_KEEP_REGISTERS && !kn_is_found(ph, red->value, red->stage);
 }
 

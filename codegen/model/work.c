@@ -76,7 +76,7 @@ static bool finds_indices(const kn_phase *ph)
     bool finds = false;
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_any_access(ph, i);
-        finds = finds || (acc && acc->axes && !acc->linear);
+        finds = finds || (acc && acc->axes && !kn_transfer_of(ph, i)->linear);
     }
     return finds;
 }

@@ -232,6 +232,7 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     KN_TRY(keeps_shape(p, ph, s));
     ph->how = s->how;
     memset(&ph->how.holds, 0, sizeof ph->how.holds);
+    ph->how.transfers = shaped.transfers;
     /* who finishes is found once all phases are bound */
     ph->how.last_block = ph->how.last_of_tile = ph->how.atomic = false;
     if (!ph->how.lanes && !ph->how.mixed)
@@ -245,7 +246,7 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     const char *broken = kn_broken_transpose(at, ph, &shaped);
     if (broken)
         return kn_illegal(p, broken);
-    kn_schedule_as(ph, ph->how.vec);
+    kn_schedule_as(at->arena, ph, ph->how.vec);
     RULE(!s->how.tail || ph->how.tail, "whether vectors leave a tail follows from their extent");
     RULE(!ph->how.tail || kn_has_lanes_for_tail(ph), "a tail has a thread for each element");
     kn_phase otherwise = kn_phase_copy(at->arena, ph);

@@ -40,7 +40,7 @@ static void follow_host(const kn_site *at, const kn_kernel *k, kn_phase *local,
     if (vectors)
         kn_schedule_vectors(at, local);
     if (!vectors || local->nest.members < (int64_t)local->how.vec * k->threads)
-        kn_schedule_as(local, local->how.walk == KN_WALK_COLS ? host->how.vec : 1);
+        kn_schedule_as(at->arena, local, local->how.walk == KN_WALK_COLS ? host->how.vec : 1);
     local->how.lanes = host->how.lanes;
 }
 
@@ -82,11 +82,12 @@ static void store_results_by_vectors(const kn_site *at, kn_kernel *k)
         int va = kn_phase_vector_axis(ph);
         for (int j = 0; j < ph->nest.stores.len && ph->how.walk == KN_WALK_COLS && !ph->how.packed;
              j++) {
-            kn_store *s = &ph->nest.stores.data[j];
+            const kn_store *s = &ph->nest.stores.data[j];
+            kn_transfer *by = &ph->how.transfers.data[ph->nest.values.len + j];
             if (s->kind == KN_STORE_GROUP)
-                s->access.vector =
-                    s->access.vector && kn_vector_fits(ph, &s->access, &at->bufs[s->access.buf],
-                                                       at->align[s->access.buf], va, ph->how.vec);
+                by->vector =
+                    by->vector && kn_vector_fits(ph, &s->access, &at->bufs[s->access.buf],
+                                                 at->align[s->access.buf], va, ph->how.vec);
         }
     }
 }

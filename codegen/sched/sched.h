@@ -71,7 +71,7 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *phase);
 void kn_schedule_scatter_sum(const kn_site *at, kn_phase *phase);
 
 /* The same for a vector width that is known to fit. */
-void kn_schedule_as(kn_phase *phase, int vec);
+void kn_schedule_as(kn_arena *a, kn_phase *phase, int vec);
 
 /* Access i of a phase (kn_access_at) if it is a load or a store of elements, else NULL. The bytes of the widest
  * element that vectors walk; of what is broadcast along other axes, and so is small or cached, half of them: two accesses

@@ -168,7 +168,7 @@ static void transpose_accesses(const kn_site *at, kn_phase *ph)
         if (kn_tile_bytes(ph) > MOST_BYTES)
             ph->how.transposes.len--;
     }
-    kn_schedule_as(ph, ph->how.vec);
+    kn_schedule_as(at->arena, ph, ph->how.vec);
 }
 
 /* Divides members into whole tiles, without reductions: one for each block, or several where local phases come first. */

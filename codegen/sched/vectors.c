@@ -32,8 +32,9 @@ static bool walks_all_as_one(const kn_nest *nest, const kn_access *acc)
 }
 
 /* Of access i. Partial results of a single group happen to be contiguous, which is not worth another kernel. */
-static void set_kinds(const kn_phase *ph, kn_access *acc, int i)
+static void set_kinds(kn_phase *ph, kn_access *acc, int i)
 {
+    kn_transfer *by = &ph->how.transfers.data[i];
     bool by_chance = ph->local && ph->how.vec == 1;
     int va = kn_phase_vector_axis(ph), along = kn_transpose_of(ph, i) ? ph->nest.naxes - 1 : va;
     for (int a = 0; a < ph->nest.naxes; a++)
@@ -45,15 +46,15 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int i)
                                ? KN_STRIDE_ONE
                                : KN_STRIDE_PARAM;
     acc->shifted = !kn_offset_is(&ph->nest, acc, 0) || ph->universal;
-    acc->linear = ph->how.linear && walks_all_as_one(&ph->nest, acc);
-    for (int a = 0; a < va && acc->linear; a++)
+    by->linear = ph->how.linear && walks_all_as_one(&ph->nest, acc);
+    for (int a = 0; a < va && by->linear; a++)
         acc->kind[a] = KN_STRIDE_ZERO;
-    acc->vector = ph->how.vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
-                  acc->linear == ph->how.linear && !acc->piecewise &&
-                  (!ph->how.unaligned || kn_access_varies(acc, 0, ph->nest.ngroup));
+    by->vector = ph->how.vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
+                 by->linear == ph->how.linear && !by->piecewise &&
+                 (!ph->how.unaligned || kn_access_varies(acc, 0, ph->nest.ngroup));
     if (acc->buf == KN_BUF_COUNT) /* the counts of a vector begin at a multiple of its width */
-        acc->vector = acc->vector && !ph->how.unaligned && !ph->how.linear &&
-                      begins_at_multiple(ph, acc, va, ph->how.vec);
+        by->vector = by->vector && !ph->how.unaligned && !ph->how.linear &&
+                     begins_at_multiple(ph, acc, va, ph->how.vec);
 }
 
 /* Do whole vectors leave a tail? Linear ones are ready for one in any case, so that one kernel serves all lengths. */
@@ -61,6 +62,16 @@ static bool leaves_tail(const kn_phase *ph, int va)
 {
     return ph->how.walk != KN_WALK_COLS && ph->how.vec > 1 && !ph->how.unaligned &&
            (ph->how.linear || ph->nest.axes[va].extent % ph->how.vec != 0);
+}
+
+/* An entry for each access. */
+static void begin_transfers(kn_arena *a, kn_phase *ph)
+{
+    if (ph->how.transfers.len == kn_accesses(ph))
+        return;
+    ph->how.transfers.len = 0;
+    for (int i = 0; i < kn_accesses(ph); i++)
+        kn_push(a, &ph->how.transfers, (kn_transfer){0});
 }
 
 static void set_all_kinds(kn_phase *ph)
@@ -217,8 +228,7 @@ static void forget_pieces(kn_phase *ph)
 {
     ph->how.linear = false;
     for (int i = 0; i < kn_accesses(ph); i++)
-        if (kn_access_at(ph, i))
-            kn_access_at(ph, i)->piecewise = false;
+        ph->how.transfers.data[i].piecewise = false;
 }
 
 /* How many bytes an element has in what is accessed by vectors, in pieces of these, and otherwise. Small arrays count
@@ -234,7 +244,7 @@ static void count_share(const kn_site *at, const kn_phase *ph, int i, bool along
     const bool load = i < ph->nest.values.len;
     const int bytes = kn_bytes(at->bufs[acc->buf].dtype);
     s->loads = s->loads || (load && along);
-    if (along && !acc->piecewise)
+    if (along && !kn_transfer_of(ph, i)->piecewise)
         s->vectors += bytes;
     else if (!load || bytes_of_all(at, ph, i) > NEAR_BYTES)
         *(along ? &s->pieces : &s->others) += bytes;
@@ -251,14 +261,14 @@ static bool go_by_pieces(const kn_site *at, kn_phase *ph, int va, int vec)
                 !ph->how.resident && !kn_is_invariant(ph) && extent > 0 &&
                 (extent % vec == 0 || may_leave_tail(ph, at->target, va));
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
-        kn_access *acc = kn_access_at(ph, i);
-        if (!acc || !kn_element_access(ph, i))
+        const kn_access *acc = kn_element_access(ph, i);
+        if (!acc)
             continue;
         const bool along = acc->stride[va] == 1, load = i < ph->nest.values.len;
-        acc->piecewise =
-            !kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, vec);
-        fits =
-            !acc->piecewise || (load && vec * kn_bytes(at->bufs[acc->buf].dtype) <= PIECES_BYTES);
+        const bool aligned =
+            kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, vec);
+        ph->how.transfers.data[i].piecewise = !aligned;
+        fits = aligned || (load && vec * kn_bytes(at->bufs[acc->buf].dtype) <= PIECES_BYTES);
         count_share(at, ph, i, along, &s);
     }
     fits = fits && s.pieces > 0 && s.vectors >= s.pieces;
@@ -321,11 +331,11 @@ static void walk_linearly(const kn_site *at, kn_phase *ph, int widest)
         may_be_linear(ph, at->target) ? linear_vector(at, ph, widest < 2 ? 8 : 16 / widest) : 1;
     shares s = {0};
     for (int i = 0; vec > 1 && i < kn_accesses(ph); i++) {
-        kn_access *acc = kn_access_at(ph, i);
-        if (!acc || !kn_element_access(ph, i))
+        const kn_access *acc = kn_element_access(ph, i);
+        if (!acc)
             continue;
         const bool along = walks_all_as_one(&ph->nest, acc);
-        acc->piecewise = along && !linear_fits(at, acc, vec);
+        ph->how.transfers.data[i].piecewise = along && !linear_fits(at, acc, vec);
         count_share(at, ph, i, along, &s);
     }
     ph->how.linear = s.loads && s.vectors > 0 && s.vectors + s.pieces >= s.others;
@@ -352,6 +362,7 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
 {
     const kn_target *target = at->target;
     int va = kn_phase_vector_axis(ph), widest = kn_widest_element(ph, at->bufs);
+    begin_transfers(at->arena, ph);
     if (ph->how.mixed && va >= 0 && !ph->universal)
         widest = widest_of_mixed(ph, at->bufs, va);
     forget_pieces(ph);
@@ -371,8 +382,9 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
     set_all_kinds(ph);
 }
 
-void kn_schedule_as(kn_phase *ph, int vec)
+void kn_schedule_as(kn_arena *a, kn_phase *ph, int vec)
 {
+    begin_transfers(a, ph);
     ph->how.vec = vec;
     set_all_kinds(ph);
 }

@@ -466,7 +466,7 @@ void kn_cuda_store_across(kn_cuda_writer *w)
         const kn_store *s = &ph->nest.stores.data[i];
         if (!kn_stores_across(ph, s))
             continue;
-        const bool vector = s->access.vector;
+        const bool vector = kn_transfer_of_store(ph, i)->vector;
         const char *to = kn_cuda_printed(
             w, "%s + (%s + (kn_index)part * p%d_o%d_split_stride)",
             w->k->bufs.data[s->access.buf].name,

@@ -14,7 +14,7 @@ bool kn_cuda_varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
 bool kn_cuda_stores_vector(const kn_cuda_writer *w, int i)
 {
     const kn_store *s = &w->ph->nest.stores.data[i];
-    return s->access.vector && !s->once;
+    return kn_transfer_of_store(w->ph, i)->vector && !s->once;
 }
 
 bool kn_cuda_stores_in_registers(const kn_cuda_writer *w, int store)
@@ -71,7 +71,7 @@ static source source_of(kn_cuda_writer *w, int i)
         return COMPUTED;
     if (v->kind == KN_V_GATHER) /* its indices have just been computed */
         return GATHERED;
-    if (kn_cuda_in_registers(w, i) || (v->kind == KN_V_LOAD && v->access->vector) ||
+    if (kn_cuda_in_registers(w, i) || (v->kind == KN_V_LOAD && kn_transfer_of(w->ph, i)->vector) ||
         kn_cuda_in_shared(w, i))
         return FROM_VECTOR;
     return kn_has_access(v) && kn_cuda_varies_by_lane(w, v->access) ? LOADED_BY_LANE : NOWHERE;

@@ -21,11 +21,8 @@ static kn_phase *phase_of_tail(kn_cuda_writer *w)
     tail->how.vec = tail->how.steps = 1;
     tail->how.holds.len = 0;
     tail->how.async = tail->how.hoisted = tail->how.rest_in_registers = false;
-    for (int i = 0; i < kn_accesses(tail); i++) {
-        kn_access *acc = kn_access_at(tail, i);
-        if (acc)
-            acc->vector = false;
-    }
+    for (int i = 0; i < tail->how.transfers.len; i++)
+        tail->how.transfers.data[i].vector = false;
     for (int i = 0; i < tail->nest.values.len && tail->how.walk == KN_WALK_ROWS; i++) {
         const kn_value *v = kn_value_at(tail, i);
         if (v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps > 0)

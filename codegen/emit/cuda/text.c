@@ -196,14 +196,16 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
 {
     kn_text t = kn_text_new(w->t->arena);
     int va = kn_phase_vector_axis(w->ph);
+    const bool linear =
+        (kind == 'v' ? kn_transfer_of(w->ph, i) : kn_transfer_of_store(w->ph, i))->linear;
     if (acc->shifted)
         kn_putf(&t, "p%d_%c%d_offset", w->p, kind, i);
     bool of_group = w->ph->how.packed && acc->kind[va] == KN_STRIDE_ZERO;
-    if (acc->linear)
+    if (linear)
         kn_putf(&t, lane ? "%s(kn_index)(i + %s)" : "%s(kn_index)i", t.len ? " + " : "", lane);
     if (w->ph->how.linear)
         lane = NULL; /* its indices are its own */
-    for (int a = 0; a < w->ph->nest.naxes && !acc->linear; a++) {
+    for (int a = 0; a < w->ph->nest.naxes && !linear; a++) {
         if (acc->kind[a] == KN_STRIDE_ZERO)
             continue;
         const char *index = of_group          ? kn_cuda_printed(w, "(a%d + (kn_index)my_group)", a)

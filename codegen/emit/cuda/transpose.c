@@ -148,10 +148,9 @@ static void write_tile_load(kn_cuda_writer *w, const kn_transpose *t)
 static void store_vector(kn_cuda_writer *w, const kn_transpose *t, const char *element,
                          const char *offset)
 {
-    const kn_access *acc = kn_transposed_access(w->ph, t);
     kn_cuda_line(w, "kn_vec<%s, %d> vec;", type_of(w, t), t->vec);
     kn_cuda_each(w, "k", t->vec, kn_cuda_printed(w, "vec.at[k] = %s;", element));
-    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(acc), array_of(w, t)->name,
+    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(w, t->of), array_of(w, t)->name,
                  offset);
 }
 

@@ -247,7 +247,8 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
                               ? kn_cuda_printed(w, "%s && split == 0", leader)
                               : leader;
         const bool partial = s->kind == KN_STORE_PARTIAL;
-        bool vector = s->access.vector && wide && !once && (partial || w->wide[s->value]);
+        bool vector = kn_transfer_of_store(w->ph, i)->vector && wide && !once &&
+                      (partial || w->wide[s->value]);
         const char *buf = w->k->bufs.data[s->access.buf].name,
                    *what = partial
                                ? kn_cuda_printed(w, wide && !vector ? "r%d[l]" : "r%d", s->value)

@@ -175,9 +175,9 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
 
 /* ---- caches.c ---- */
 
-/* "kn_load<4>(address)": n elements of value i. The function that stores vectors by an access. */
+/* "kn_load<4>(address)": n elements of value i. The function that stores the vectors of a store. */
 const char *kn_cuda_loaded(kn_cuda_writer *w, int i, int n, const char *address);
-const char *kn_cuda_store_function(const kn_access *acc);
+const char *kn_cuda_store_function(const kn_cuda_writer *w, int store);
 
 /* ---- unaligned.c ---- */
 
