@@ -167,7 +167,7 @@ bool kn_may_batch(const kn_phase *p, int value)
     const kn_value *v = kn_value_at(p, value);
     return v->kind == KN_V_LOAD && kn_kept(p, value) != KN_KEEP_SHARED && v->level == KN_ELEMENT &&
            !kn_transpose_of(p, value) &&
-           (kn_transfer_of(p, value)->vector || kn_transfer_of(p, value)->piecewise ||
+           (kn_transfer_of(p, value)->vector || kn_transfer_of(p, value)->scalarised ||
             p->how.vec == 1);
 }
 

@@ -68,7 +68,7 @@ typedef struct kn_transfer {
     bool vector;
     /* of a linear schedule: it walks all axes as one, member i is its element i */
     bool linear;
-    bool piecewise; /* its vectors would not be aligned in memory: element by element */
+    bool scalarised; /* its vectors would not be aligned in memory: element by element */
     kn_cache cache;
 } kn_transfer;
 

@@ -15,7 +15,7 @@ typedef enum kn_select {
     KN_SELECT_INLINE_QUOTIENT, /* without division's subroutine for extreme operands */
     KN_SELECT_APPROXIMATION, /* of an exponential or a quotient that need not be exact: codegen/kir/precision.h */
     KN_SELECT_WIDE_PRODUCT, /* one of 64 bits, of factors of 32: kn_is_narrow_factor() */
-    KN_SELECT_LANE_NUMBER,  /* the lowest bits of a place: codegen/kir/lanes.h */
+    KN_SELECT_LANE_NUMBER,  /* the lowest bits of a position: codegen/kir/lanes.h */
     /* codegen/kir/whole.h */
     KN_SELECT_SMALL_CAST,
     KN_SELECT_NEAREST_CAST,

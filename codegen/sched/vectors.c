@@ -50,7 +50,7 @@ static void set_kinds(kn_phase *ph, kn_access *acc, int i)
     for (int a = 0; a < va && by->linear; a++)
         acc->kind[a] = KN_STRIDE_ZERO;
     by->vector = ph->how.vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
-                 by->linear == ph->how.linear && !by->piecewise &&
+                 by->linear == ph->how.linear && !by->scalarised &&
                  (!ph->how.unaligned || kn_access_varies(acc, 0, ph->nest.ngroup));
     if (acc->buf == KN_BUF_COUNT) /* the counts of a vector begin at a multiple of its width */
         by->vector = by->vector && !ph->how.unaligned && !ph->how.linear &&
@@ -211,11 +211,11 @@ static bool spills_vectors(const kn_phase *ph, const kn_target *target)
            kn_has_wide_functions(ph, target);
 }
 
-/* ---- by pieces ---- */
+/* ---- scalarised accesses ---- */
 
 /* Arrays up to this are in the caches of a multiprocessor; the most bytes of a vector that is read by elements: those of
  * neighbouring lanes are neighbours then, so that few lines are read again for each element. */
-enum { NEAR_BYTES = 64 * 1024, PIECES_BYTES = 8 };
+enum { NEAR_BYTES = 64 * 1024, SCALARISED_BYTES = 8 };
 
 /* Bytes of all that a value can read. */
 static double bytes_of_all(const kn_site *at, const kn_phase *ph, int value)
@@ -224,17 +224,17 @@ static double bytes_of_all(const kn_site *at, const kn_phase *ph, int value)
     return (double)kn_bytes(kn_value_at(ph, value)->dtype) * (double)touched.most;
 }
 
-static void forget_pieces(kn_phase *ph)
+static void vectorise_all(kn_phase *ph)
 {
     ph->how.linear = false;
     for (int i = 0; i < kn_accesses(ph); i++)
-        ph->how.transfers.data[i].piecewise = false;
+        ph->how.transfers.data[i].scalarised = false;
 }
 
-/* How many bytes an element has in what is accessed by vectors, in pieces of these, and otherwise. Small arrays count
+/* How many bytes an element has in what is accessed by vectors, element by element along them, and otherwise. Small arrays count
  * nothing. */
 typedef struct shares {
-    int vectors, pieces, others;
+    int vectors, scalarised, others;
     bool loads; /* along the vectors */
 } shares;
 
@@ -244,16 +244,16 @@ static void count_share(const kn_site *at, const kn_phase *ph, int i, bool along
     const bool load = i < ph->nest.values.len;
     const int bytes = kn_bytes(at->bufs[acc->buf].dtype);
     s->loads = s->loads || (load && along);
-    if (along && !kn_transfer_of(ph, i)->piecewise)
+    if (along && !kn_transfer_of(ph, i)->scalarised)
         s->vectors += bytes;
     else if (!load || bytes_of_all(at, ph, i) > NEAR_BYTES)
-        *(along ? &s->pieces : &s->others) += bytes;
+        *(along ? &s->scalarised : &s->others) += bytes;
 }
 
 /* Vectors along rows where some loads are not aligned for them, as of arrays that begin elsewhere: these are read by
  * elements, the others and all stores by vectors of as many. False if that is not most of the bytes, which depends on
  * how many groups there are. */
-static bool go_by_pieces(const kn_site *at, kn_phase *ph, int va, int vec)
+static bool scalarise_some(const kn_site *at, kn_phase *ph, int va, int vec)
 {
     const int64_t extent = ph->nest.axes[va].extent;
     shares s = {0};
@@ -267,13 +267,13 @@ static bool go_by_pieces(const kn_site *at, kn_phase *ph, int va, int vec)
         const bool along = acc->stride[va] == 1, load = i < ph->nest.values.len;
         const bool aligned =
             kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, vec);
-        ph->how.transfers.data[i].piecewise = !aligned;
-        fits = aligned || (load && vec * kn_bytes(at->bufs[acc->buf].dtype) <= PIECES_BYTES);
+        ph->how.transfers.data[i].scalarised = !aligned;
+        fits = aligned || (load && vec * kn_bytes(at->bufs[acc->buf].dtype) <= SCALARISED_BYTES);
         count_share(at, ph, i, along, &s);
     }
-    fits = fits && s.pieces > 0 && s.vectors >= s.pieces;
+    fits = fits && s.scalarised > 0 && s.vectors >= s.scalarised;
     if (!fits)
-        forget_pieces(ph);
+        vectorise_all(ph);
     return fits;
 }
 
@@ -312,7 +312,7 @@ static int linear_vector(const kn_site *at, const kn_phase *ph, int vec)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         while (kn_is_read(v) && v->level == KN_ELEMENT && vec > 1 &&
-               vec * kn_bytes(v->dtype) > PIECES_BYTES && !is_read_linearly(at, ph, v, vec) &&
+               vec * kn_bytes(v->dtype) > SCALARISED_BYTES && !is_read_linearly(at, ph, v, vec) &&
                bytes_of_all(at, ph, i) > NEAR_BYTES)
             vec /= 2;
     }
@@ -335,14 +335,14 @@ static void walk_linearly(const kn_site *at, kn_phase *ph, int widest)
         if (!acc)
             continue;
         const bool along = walks_all_as_one(&ph->nest, acc);
-        ph->how.transfers.data[i].piecewise = along && !linear_fits(at, acc, vec);
+        ph->how.transfers.data[i].scalarised = along && !linear_fits(at, acc, vec);
         count_share(at, ph, i, along, &s);
     }
-    ph->how.linear = s.loads && s.vectors > 0 && s.vectors + s.pieces >= s.others;
+    ph->how.linear = s.loads && s.vectors > 0 && s.vectors + s.scalarised >= s.others;
     if (ph->how.linear)
         ph->how.vec = vec;
     else
-        forget_pieces(ph);
+        vectorise_all(ph);
 }
 
 /* Narrower vectors, or those that not all accesses allow. */
@@ -352,7 +352,7 @@ static void fit_vectors(const kn_site *at, kn_phase *ph, int va, int widest)
     while (ph->how.vec > 1 && !vectors_fit(at, ph, va, ph->how.vec))
         ph->how.vec = narrower(ph->how.vec, widest);
     for (int vec = wide; vec > 1 && ph->how.vec == 1 && !ph->universal; vec /= 2)
-        if (go_by_pieces(at, ph, va, vec))
+        if (scalarise_some(at, ph, va, vec))
             ph->how.vec = vec;
     if (ph->how.vec == 1)
         walk_linearly(at, ph, widest);
@@ -365,7 +365,7 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
     begin_transfers(at->arena, ph);
     if (ph->how.mixed && va >= 0 && !ph->universal)
         widest = widest_of_mixed(ph, at->bufs, va);
-    forget_pieces(ph);
+    vectorise_all(ph);
     ph->how.vec = widest < 2 ? 8 : 16 / widest;
     ph->how.lanes = ph->how.mixed ? 0 : KN_COLS_LANES;
     if (ph->how.walk == KN_WALK_COLS && ph->how.vec > 4)

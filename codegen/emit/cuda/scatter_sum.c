@@ -1,4 +1,4 @@
-/* Scatter sums: the block tests the places of all members, some at a time, and then goes only
+/* Scatter sums: the block tests the destinations of all members, some at a time, and then goes only
  * over those that may be of its groups (codegen/kir/scatter_sum.h). */
 #include "codegen/kir/scatter_sum.h"
 
@@ -30,7 +30,7 @@ static void write_range(kn_cuda_writer *w, const kn_scatter_sum *s)
     kn_cuda_line(w, "const long long most_place = first_place + last_place - least_place;");
 }
 
-/* The test of member i, whose place is computed as in a step. */
+/* The test of member i, whose destination is computed as in a step. */
 static void write_test(kn_cuda_writer *w, const kn_scatter_sum *s)
 {
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);

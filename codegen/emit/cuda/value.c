@@ -100,7 +100,7 @@ static const char *quotient(kn_cuda_writer *w, kn_select how, const char *x, int
                            divisor);
 }
 
-/* The lowest bits of a place, of lane l. */
+/* The lowest bits of a position, of lane l. */
 static const char *lane_number(kn_cuda_writer *w, const kn_value *v)
 {
     return kn_cuda_printed(w, "(%s)(l & %d)", kn_cuda_type(v->dtype),

@@ -16,7 +16,7 @@
  *   copies.c      asynchronous copies into shared memory
  *   unrolled.c    steps that are unrolled because each has registers of its own
  *   tail.c        what whole vectors leave of a single run
- *   scatter_sum.c members that a block compacts by their places
+ *   scatter_sum.c members that a block compacts by their destinations
  *   sweep.c       the sweeps of a phase over the members of a group
  *   group.c       which groups a block of rows works on
  *   mixed.c       mixed reductions, and deferred combines
@@ -367,7 +367,7 @@ void kn_cuda_write_tail(kn_cuda_writer *w);
 
 /* ---- scatter_sum.c ---- */
 
-/* A sweep over the members whose places may be among the block's groups. */
+/* A sweep over the members whose destinations may be among the block's groups. */
 void kn_cuda_write_scatter_sum(kn_cuda_writer *w);
 
 /* ---- sweep.c ---- */
