@@ -39,7 +39,7 @@ static kn_select cast(kn_whole whole)
     return by[whole];
 }
 
-/* What the selection is made from; each has an entry a value, but `lanes` may be NULL. */
+/* What the selection is made from; each has an entry a value; `whole` and `lanes` may be NULL. */
 typedef struct facts {
     bool fast;
     const bool *imprecise;
@@ -66,7 +66,7 @@ static kn_select instruction(const kn_phase *ph, const facts *f, int i)
         return f->lanes && v->level == KN_ELEMENT && kn_is_lane_number(ph, f->lanes, i, &bits)
                    ? KN_SELECT_LANE_NUMBER
                    : KN_SELECT_OPERATION;
-    default: return cast(f->whole[i]);
+    default: return f->whole ? cast(f->whole[i]) : KN_SELECT_OPERATION;
     }
 }
 

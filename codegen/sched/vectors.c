@@ -69,9 +69,8 @@ static void begin_transfers(kn_arena *a, kn_phase *ph)
 {
     if (ph->how.transfers.len == kn_accesses(ph))
         return;
-    ph->how.transfers.len = 0;
-    for (int i = 0; i < kn_accesses(ph); i++)
-        kn_push(a, &ph->how.transfers, (kn_transfer){0});
+    ph->how.transfers.data = KN_NEW_ARRAY(a, kn_transfer, kn_accesses(ph));
+    ph->how.transfers.len = ph->how.transfers.cap = kn_accesses(ph);
 }
 
 static void set_all_kinds(kn_phase *ph)
