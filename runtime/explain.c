@@ -54,6 +54,13 @@ static kn_status put_c(const subject *s, const kn_kernel *k)
     return KN_OK;
 }
 
+/* A CPU's kernel, to be shown as CUDA. */
+static kn_status bind_for_gpu(kn_kernel *k)
+{
+    kn_bind_arithmetic(k, false);
+    return kn_bind_loops(k, false);
+}
+
 /* In the form that --schedule reads. */
 static void put_schedules(const subject *s)
 {
@@ -84,8 +91,8 @@ static kn_status put_stage(const subject *s, const char *stage)
         put_schedules(s);
     for (int i = 0; i < s->plan->kernels.len; i++) {
         kn_kernel *k = s->plan->kernels.data[i];
-        if (s->target.sm == 0 && !schedule && !ir) /* a CPU's kernel, shown as CUDA */
-            KN_TRY(kn_bind_loops(k, false));
+        if (s->target.sm == 0 && !schedule && !ir)
+            KN_TRY(bind_for_gpu(k));
         if (cuda && i == 0)
             kn_put(s->t, kn_cuda_source(k->arena, k));
         else if (cuda)

@@ -182,7 +182,7 @@ static void add_access(needs *all, const kn_kernel *k, const kn_phase *ph, int i
     const char *axis = axis_title(all, ph, along);
     if (acc->kind[along] == KN_STRIDE_ONE)
         add(&array->along, axis);
-    if (!kn_explains_gpu(all->s) || !(acc->vector || (transpose && vec > 1)))
+    if (!kn_explains_gpu(all->s) || !(kn_transfer_of(ph, i)->vector || (transpose && vec > 1)))
         return;
     if (transpose && vec > 1)
         divisible(all, ph->nest.axes[along].name, vec);

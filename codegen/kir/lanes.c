@@ -16,11 +16,11 @@ static bool small(const kn_phase *ph, int i, int *value)
 bool kn_is_lane_number(const kn_phase *ph, const kn_lanes *lanes, int i, int *bits)
 {
     const kn_value *v = kn_value_at(ph, i);
-    return kn_is_elem(v, KN_OP_BITAND) && lanes[v->in[0]].place && small(ph, v->in[1], bits) &&
+    return kn_is_elem(v, KN_OP_BITAND) && lanes[v->in[0]].position && small(ph, v->in[1], bits) &&
            *bits < ph->how.vec;
 }
 
-/* An operation of places, or of what its operands have in common. */
+/* An operation of positions, or of what its operands have in common. */
 static kn_lanes of_operation(const kn_phase *ph, const kn_lanes *lanes, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
@@ -31,9 +31,9 @@ static kn_lanes of_operation(const kn_phase *ph, const kn_lanes *lanes, int i)
         made.alike = least(made.alike, lanes[v->in[k]].alike);
         made.known = made.known && lanes[v->in[k]].known;
     }
-    made.place =
-        x->place && is_wide_integer(v->dtype) && (v->op == KN_OP_CAST || v->op == KN_OP_COPY);
-    if (v->op == KN_OP_SHR && x->place && small(ph, v->in[1], &shift))
+    made.position =
+        x->position && is_wide_integer(v->dtype) && (v->op == KN_OP_CAST || v->op == KN_OP_COPY);
+    if (v->op == KN_OP_SHR && x->position && small(ph, v->in[1], &shift))
         made.alike = shift < 5 ? least(1 << shift, ph->how.vec) : ph->how.vec;
     made.known = made.known || kn_is_lane_number(ph, lanes, i, &bits);
     return made;
@@ -51,7 +51,7 @@ static kn_lanes of_value(const kn_phase *ph, const kn_lanes *lanes, int i)
     case KN_V_RESULT: return (kn_lanes){.alike = columns ? 1 : vec};
     case KN_V_INDEX:
         return (kn_lanes){.alike = v->access->kind[va] == KN_STRIDE_ZERO ? vec : 1,
-                          .place = v->access->vector};
+                          .position = kn_transfer_of(ph, i)->vector};
     case KN_V_RANK:
     case KN_V_LOAD: return (kn_lanes){.alike = v->access->kind[va] == KN_STRIDE_ZERO ? vec : 1};
     case KN_V_ELEM: return of_operation(ph, lanes, i);
@@ -61,13 +61,15 @@ static kn_lanes of_value(const kn_phase *ph, const kn_lanes *lanes, int i)
     return (kn_lanes){.alike = 1};
 }
 
-/* Below casts, is value i a place that counts along vectors? */
-static bool is_place(const kn_phase *ph, int i)
+/* Below casts, is value i a position that counts along vectors? */
+static bool is_position(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
-    while (kn_is_elem(v, KN_OP_CAST) || kn_is_elem(v, KN_OP_COPY))
-        v = kn_value_at(ph, v->in[0]);
-    return v->kind == KN_V_INDEX && v->access->vector;
+    while (kn_is_elem(v, KN_OP_CAST) || kn_is_elem(v, KN_OP_COPY)) {
+        i = v->in[0];
+        v = kn_value_at(ph, i);
+    }
+    return v->kind == KN_V_INDEX && kn_transfer_of(ph, i)->vector;
 }
 
 bool kn_shares_blocks(const kn_phase *ph)
@@ -77,19 +79,19 @@ bool kn_shares_blocks(const kn_phase *ph)
     for (int i = 0; i < ph->nest.values.len && ph->how.vec > 1; i++) {
         const kn_value *v = kn_value_at(ph, i);
         shares = shares || (kn_is_elem(v, KN_OP_SHR) && v->level == KN_ELEMENT &&
-                            small(ph, v->in[1], &shift) && shift > 0 && is_place(ph, v->in[0]));
+                            small(ph, v->in[1], &shift) && shift > 0 && is_position(ph, v->in[0]));
     }
     return shares;
 }
 
 const kn_lanes *kn_find_lanes(kn_arena *a, const kn_phase *ph)
 {
-    bool places = false;
+    bool positions = false;
     for (int i = 0; i < ph->nest.values.len && ph->how.vec > 1; i++) {
         const kn_value *v = kn_value_at(ph, i);
-        places = places || (v->kind == KN_V_INDEX && v->access->vector);
+        positions = positions || (v->kind == KN_V_INDEX && kn_transfer_of(ph, i)->vector);
     }
-    if (!places)
+    if (!positions)
         return NULL;
     kn_lanes *lanes = KN_NEW_ARRAY(a, kn_lanes, ph->nest.values.len + 1);
     for (int i = 0; i < ph->nest.values.len; i++) {

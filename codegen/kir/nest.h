@@ -65,23 +65,10 @@ typedef struct kn_gathered_axis {
     kn_dim stride_is, extent_is; /* their formulas, or NULL */
 } kn_gathered_axis;
 
-/* What becomes of the lines of the L2 cache that an access touches. */
-typedef enum kn_cache {
-    KN_CACHE_USUAL,
-    KN_CACHE_POLICY,    /* loads: the launch's eviction policy says it */
-    KN_CACHE_STREAMING, /* they are evicted first */
-} kn_cache;
-
 typedef struct kn_access {
     int buf;
     uint32_t axes; /* bit a: the buffer varies along axis a */
     kn_stride_kind kind[KN_MAX_RANK];
-    /* accessed by vectors of vec elements, aligned, along the vector axis; INDEX: counts along it from multiples of vec on */
-    bool vector;
-    /* of a linear schedule: it walks all axes as one, member i is its element i */
-    bool linear;
-    bool piecewise; /* its vectors would not be aligned in memory: accessed element by element */
-    kn_cache cache;
     int64_t stride[KN_MAX_RANK]; /* (n) elements, per axis */
     bool shifted;                /* offset may be other than 0 */
     int64_t offset;              /* (n) elements */

@@ -146,7 +146,8 @@ bool kn_may_prefetch(const kn_phase *p, int value)
     enum { LEAST_COPY = 4 };
     const kn_value *v = kn_value_at(p, value);
     return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !kn_same_for_groups(p, v) &&
-           (v->access->vector || p->how.vec == 1) && p->how.vec * kn_bytes(v->dtype) >= LEAST_COPY;
+           (kn_transfer_of(p, value)->vector || p->how.vec == 1) &&
+           p->how.vec * kn_bytes(v->dtype) >= LEAST_COPY;
 }
 
 bool kn_is_prefetched(const kn_phase *p, int value)
@@ -164,8 +165,9 @@ bool kn_is_prefetched_of_group(const kn_phase *p, int value)
 bool kn_may_batch(const kn_phase *p, int value)
 {
     const kn_value *v = kn_value_at(p, value);
+    const kn_transfer *by = kn_transfer_of(p, value);
     return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !kn_transpose_of(p, value) &&
-           (v->access->vector || v->access->piecewise || p->how.vec == 1);
+           (by->vector || by->scalarised || p->how.vec == 1);
 }
 
 bool kn_is_known_integer(const kn_phase *p, int value)
@@ -462,4 +464,13 @@ bool kn_sweep_stores_elements(const kn_phase *ph, int sweep)
             ph->nest.stores.data[i].stage == sweep)
             return true;
     return false;
+}
+
+/* A GATHER may use one as its index. */
+bool kn_are_only_stored(const kn_phase *p, int sweep)
+{
+    bool only = !p->how.cluster && !p->local && sweep + 1 == p->nest.nsweeps;
+    for (int i = 0; i < p->nest.values.len; i++)
+        only = only && kn_value_at(p, i)->kind != KN_V_GATHER;
+    return only;
 }

@@ -6,10 +6,14 @@
 #include "codegen/kir/nest.h"
 #include "codegen/kir/schedule.h"
 
+typedef struct kn_selection kn_selection; /* codegen/kir/selection.h */
+
 typedef struct kn_phase {
     kn_nest nest;
     kn_schedule how;
     kn_numbers num; /* (n) */
+    const kn_selection
+        *selection; /* GPUs, bound: by which instructions; it follows from the rest */
     bool barrier;   /* a grid barrier comes before */
     int round;      /* of kernels that exchange with other ranks: how many exchanges come before */
     bool alone;     /* the only phase of its kernel that is not local */
@@ -73,6 +77,11 @@ static inline bool kn_by_a_warp(const kn_phase *p)
 static inline bool kn_meets_in_block(const kn_phase *p)
 {
     return kn_by_block(p) || (p->how.walk == KN_WALK_COLS && (p->how.packed || p->how.tpg > 1));
+}
+/* COLS: is a vector of neighbouring groups, or packed columns, of which a thread has an instance each? */
+static inline bool kn_vector_has_groups(const kn_phase *p)
+{
+    return p->how.walk == KN_WALK_COLS && p->how.vec > 1;
 }
 /* COLS: groups that a block takes at a time. */
 static inline int kn_cols_width(const kn_phase *p)
@@ -210,6 +219,17 @@ static inline kn_access *kn_access_at(const kn_phase *p, int i)
     return p->nest.values.data[i].kind == KN_V_LOAD ? p->nest.values.data[i].access : NULL;
 }
 
+/* How the elements of access i, or of a store, move; of a phase that is not shaped yet: one by one. */
+static inline const kn_transfer *kn_transfer_of(const kn_phase *p, int i)
+{
+    static const kn_transfer none;
+    return i < p->how.transfers.len ? &p->how.transfers.data[i] : &none;
+}
+static inline const kn_transfer *kn_transfer_of_store(const kn_phase *p, int store)
+{
+    return kn_transfer_of(p, p->nest.values.len + store);
+}
+
 /* The same with those of gathers and indices. */
 static inline kn_access *kn_any_access(const kn_phase *p, int i)
 {
@@ -327,6 +347,8 @@ bool kn_phase_stores_elements(const kn_phase *p);
 bool kn_stores_across(const kn_phase *p, const kn_store *s);
 /* Does sweep t store element values? */
 bool kn_sweep_stores_elements(const kn_phase *p, int sweep);
+/* Are the results of sweep t only stored? Then the threads that store them are the only ones to need them. */
+bool kn_are_only_stored(const kn_phase *p, int sweep);
 /* Does sweep t reduce over the members? Then a combine follows it. */
 bool kn_sweep_reduces(const kn_phase *p, int sweep);
 

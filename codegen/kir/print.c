@@ -8,6 +8,7 @@ static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, int
 {
     const kn_access *acc =
         i < ph->nest.values.len ? kn_value_at(ph, i)->access : &kn_store_at(ph, i)->access;
+    const kn_transfer *by = kn_transfer_of(ph, i);
     kn_put(t, acc->buf == KN_BUF_COUNT ? "count" : k->bufs.data[acc->buf].name);
     kn_put(t, "[");
     if (numbers && acc->shifted)
@@ -21,11 +22,11 @@ static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, int
         } else {
             kn_putn(t, &stride_letter[acc->kind[a]], 1);
         }
-    kn_put(t, acc->linear ? ":l" : "");
-    kn_put(t, acc->vector ? ":v]" : "]");
-    kn_put(t, acc->cache == KN_CACHE_POLICY      ? " by policy"
-              : acc->cache == KN_CACHE_STREAMING ? " streaming"
-                                                 : "");
+    kn_put(t, by->linear ? ":l" : "");
+    kn_put(t, by->vector ? ":v]" : "]");
+    kn_put(t, by->cache == KN_CACHE_POLICY      ? " by policy"
+              : by->cache == KN_CACHE_STREAMING ? " streaming"
+                                                : "");
 }
 
 static void put_number(kn_text *t, const char *before, int n)

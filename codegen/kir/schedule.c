@@ -4,6 +4,7 @@ kn_schedule kn_schedule_copy(kn_arena *a, const kn_schedule *how)
 {
     kn_schedule copy = *how;
     kn_copy_vec(a, &copy.holds, &how->holds);
+    kn_copy_vec(a, &copy.transfers, &how->transfers);
     kn_copy_vec(a, &copy.loops, &how->loops);
     kn_copy_vec(a, &copy.transposes, &how->transposes);
     return copy;

@@ -55,6 +55,23 @@ typedef struct kn_hold {
     bool once;
 } kn_hold;
 
+/* What becomes of the lines of the L2 cache that an access touches. */
+typedef enum kn_cache {
+    KN_CACHE_USUAL,
+    KN_CACHE_POLICY,    /* loads: the launch's eviction policy says it */
+    KN_CACHE_STREAMING, /* they are evicted first */
+} kn_cache;
+
+/* How the elements of an access move. It follows from the map and the layout of the array, or is the binder's. */
+typedef struct kn_transfer {
+    /* by vectors of vec elements, aligned, along the vector axis; INDEX: counts along it from multiples of vec on */
+    bool vector;
+    /* of a linear schedule: it walks all axes as one, member i is its element i */
+    bool linear;
+    bool scalarised; /* its vectors would not be aligned in memory: element by element */
+    kn_cache cache;
+} kn_transfer;
+
 /* What a loop of a sweep is over; it follows from the rest of the schedule. */
 typedef enum kn_over {
     KN_OVER_STEPS, /* the steps of a thread; of columns that are transposed in registers, register tiles of them */
@@ -149,6 +166,7 @@ typedef struct kn_schedule {
      * registers, in at most `steps` steps each */
     bool rest_in_registers;
     /* ---- transfer ---- */
+    KN_VEC(kn_transfer) transfers; /* of the phase's accesses by number, shaped: kn_transfer_of() */
     /* async copies bring what is kept in shared memory: codegen/emit/cuda/copies.c */
     bool async;
     /* rest_in_registers: a block, which is alone on its multiprocessor, takes each chunk of the copies as it arrives */
@@ -177,6 +195,9 @@ typedef struct kn_schedule {
     bool atomic; /* its only reduction is a whole sum by packed atomics: codegen/sched/atomics.c */
     /* ---- transpose ---- */
     int tile; /* COLS: members of a tile, through which transposed accesses go; 0: none. codegen/emit/cuda/transpose.c */
+    /* Groups of several axes take quotients to locate. Each thread locates its own, and between memory and the tile gets
+     * where others are by shuffles. It follows from the axes and the lanes */
+    bool shuffles;
     KN_VEC(kn_transpose) transposes; /* loads in the order of their values, then stores */
 } kn_schedule;
 

@@ -38,13 +38,18 @@ static void bound(whole *w, int i)
     }
 }
 
+/* Is value i a cast that would gain from a small operand? */
+static bool is_narrow_cast(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    return kn_is_elem(v, KN_OP_CAST) && kn_is_int(v->dtype) && kn_bytes(v->dtype) <= 2 &&
+           kn_value_at(ph, v->in[0])->dtype == KN_F32;
+}
+
 static bool is_small_cast(const whole *w, int i)
 {
-    const kn_value *v = kn_value_at(w->ph, i);
-    if (!kn_is_elem(v, KN_OP_CAST) || !kn_is_int(v->dtype) || kn_bytes(v->dtype) > 2)
-        return false;
-    return kn_value_at(w->ph, v->in[0])->dtype == KN_F32 && w->least[v->in[0]] >= -SMALL &&
-           w->most[v->in[0]] <= SMALL;
+    const int of = kn_value_at(w->ph, i)->in[0];
+    return is_narrow_cast(w->ph, i) && w->least[of] >= -SMALL && w->most[of] <= SMALL;
 }
 
 static bool is_whole_number(const whole *w, int i)
@@ -77,6 +82,11 @@ static bool is_used_elsewhere(const kn_phase *ph, int i)
 const kn_whole *kn_find_whole(kn_arena *a, const kn_phase *ph)
 {
     const int n = ph->nest.values.len;
+    bool any = false;
+    for (int i = 0; i < n; i++)
+        any = any || is_narrow_cast(ph, i);
+    if (!any)
+        return NULL;
     whole w = {ph,
                KN_NEW_ARRAY(a, double, n + 1),
                KN_NEW_ARRAY(a, double, n + 1),

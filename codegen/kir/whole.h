@@ -12,7 +12,7 @@ typedef enum kn_whole {
     KN_WHOLE_LATER, /* a rounding that all casts behind it do themselves */
 } kn_whole;
 
-/* One for each value, in `a`. */
+/* One for each value, in `a`; NULL: there are no such casts. */
 const kn_whole *kn_find_whole(kn_arena *a, const kn_phase *ph);
 
 #endif

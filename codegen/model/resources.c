@@ -128,6 +128,19 @@ kn_combine_batch kn_combine_whole_sweep(const kn_phase *ph, int sweep)
     return batch_of(ph, sweep, 0, INT_MAX);
 }
 
+int kn_combine_partner(const kn_phase *ph, int sweep, const kn_combine_batch *t, int r)
+{
+    const kn_red *reds = ph->nest.reds.data;
+    int next = r + 1;
+    while (next < t->end && !kn_red_accumulates(ph, next, sweep))
+        next++;
+    const bool alike = next < t->end && reds[next].op == reds[r].op &&
+                       reds[next].dtype == reds[r].dtype && reds[r].dtype != KN_BOOL &&
+                       kn_red_state(ph, r) == KN_STATE_PLAIN &&
+                       kn_red_state(ph, next) == KN_STATE_PLAIN;
+    return alike ? next : -1;
+}
+
 int kn_sweep_bytes(const kn_phase *ph, int sweep)
 {
     return kn_combine_whole_sweep(ph, sweep).bytes;

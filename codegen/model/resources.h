@@ -64,6 +64,8 @@ typedef struct kn_combine_batch {
 /* Those from `first` on for which there is room, at least one; all of a sweep, whatever they take. */
 kn_combine_batch kn_combine_batch_from(const kn_phase *ph, int sweep, int first);
 kn_combine_batch kn_combine_whole_sweep(const kn_phase *ph, int sweep);
+/* The reduction of the batch behind r that is combined together with it, half a warp each; -1: none. */
+int kn_combine_partner(const kn_phase *ph, int sweep, const kn_combine_batch *batch, int r);
 /* Bytes of all that a sweep accumulates, of one group. */
 int kn_sweep_bytes(const kn_phase *ph, int sweep);
 /* How many groups' combines may be deferred: as many as scratch has room for; 0: the results are needed at once. */

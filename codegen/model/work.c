@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "codegen/kir/grid.h"
-#include "codegen/kir/lanes.h"
 #include "codegen/kir/precision.h"
+#include "codegen/kir/selection.h"
 
 /* Costs in additions, beside those of codegen/kir/precision.h: of an accumulation by its state, a step of a vector, and
  * locating it along a further axis. */
@@ -53,11 +53,21 @@ static bool is_renamed(const kn_phase *ph, const kn_value *v)
 }
 
 /* What value i takes a lane: lanes that are alike share it, and what is known of them beforehand takes nothing. */
-static double a_lane(const kn_phase *ph, const kn_lanes *lanes, int i)
+static double a_lane(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
-    bool chosen = kn_is_elem(v, KN_OP_WHERE) && lanes && lanes[v->in[0]].known;
-    return !lanes ? 1 : lanes[i].known || chosen ? 0 : 1.0 / lanes[i].alike;
+    const kn_selected *s = kn_selected_of(ph, i);
+    bool chosen = kn_is_elem(v, KN_OP_WHERE) && kn_selected_of(ph, v->in[0])->known;
+    return s->known || chosen ? 0 : 1.0 / s->alike;
+}
+
+/* Is it a function that is approximated, as all are under fast_math? */
+static bool is_approximated(const kn_phase *ph, bool fast, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    const kn_select by = kn_selected_of(ph, i)->by;
+    return v->kind == KN_V_ELEM && kn_ops[v->op].cost > KN_FUNCTION_COST && kn_is_float(v->dtype) &&
+           (fast || by == KN_SELECT_APPROXIMATION || by == KN_SELECT_APPROXIMATE_DIVISOR);
 }
 
 /* Has each lane of linear vectors to find the indices of its element? */
@@ -66,7 +76,7 @@ static bool finds_indices(const kn_phase *ph)
     bool finds = false;
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_any_access(ph, i);
-        finds = finds || (acc && acc->axes && !acc->linear);
+        finds = finds || (acc && acc->axes && !kn_transfer_of(ph, i)->linear);
     }
     return finds;
 }
@@ -98,8 +108,7 @@ double kn_model_additions(kn_model *m, const kn_phase *ph)
 {
     const double unaligned_rows =
         1.2; /* the check whether a vector is the first or the last of a row */
-    const kn_lanes *lanes = m->target->sm ? kn_find_lanes(m->k->arena, ph) : NULL;
-    const bool *imprecise = m->target->sm ? kn_find_imprecise(m->k->arena, ph) : NULL;
+    const bool gpu = m->target->sm != 0;
     double sum = 0;
     for (int s = 0; s < ph->nest.nsweeps; s++) {
         kn_model_at_sweep(m, ph, s);
@@ -110,14 +119,13 @@ double kn_model_additions(kn_model *m, const kn_phase *ph)
             int cost = v->kind == KN_V_ELEM ? kn_ops[v->op].cost : KN_LOAD_COST;
             bool costly = cost > KN_FUNCTION_COST;
             double wide = v->dtype != KN_F64 ? 1 : costly ? m->m->wide : DOUBLE;
-            if (m->target->sm && is_renamed(ph, v))
+            if (gpu && is_renamed(ph, v))
                 continue;
-            if (m->target->sm && v->kind == KN_V_ELEM && kn_is_int(v->dtype) &&
-                kn_bytes(v->dtype) == 8)
+            if (gpu && v->kind == KN_V_ELEM && kn_is_int(v->dtype) && kn_bytes(v->dtype) == 8)
                 wide = costly ? QUOTIENT : DOUBLE;
-            if (imprecise && kn_is_approximated_function(ph, imprecise, m->k->fast, i))
+            if (gpu && is_approximated(ph, m->k->fast, i))
                 wide /= KN_APPROXIMATED;
-            sum += cost * wide * a_lane(ph, lanes, i);
+            sum += cost * wide * (gpu ? a_lane(ph, i) : 1);
         }
     }
     for (int i = 0; i < ph->nest.reds.len; i++)
@@ -126,9 +134,9 @@ double kn_model_additions(kn_model *m, const kn_phase *ph)
     const double full = ph->how.full ? (double)ph->how.full / ph->how.steps : 0;
     double step = full * FULL_COST + (1 - full) * STEP_COST +
                   (ph->how.linear ? 0 : AXIS_COST * (more > 0 ? more : 0));
-    sum += m->target->sm ? ph->nest.nsweeps * step / ph->how.vec : 0;
+    sum += gpu ? ph->nest.nsweeps * step / ph->how.vec : 0;
     sum += ph->how.linear ? LANE_AXIS_COST * more * finds_indices(ph) : 0;
-    sum += m->target->sm ? transposing(m, ph) : 0;
+    sum += gpu ? transposing(m, ph) : 0;
     return ph->how.unaligned ? sum * unaligned_rows : sum;
 }
 

@@ -232,6 +232,7 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     KN_TRY(keeps_shape(p, ph, s));
     ph->how = s->how;
     memset(&ph->how.holds, 0, sizeof ph->how.holds);
+    ph->how.transfers = shaped.transfers;
     /* who finishes is found once all phases are bound */
     ph->how.last_block = ph->how.last_of_tile = ph->how.atomic = false;
     if (!ph->how.lanes && !ph->how.mixed)
@@ -245,7 +246,7 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     const char *broken = kn_broken_transpose(at, ph, &shaped);
     if (broken)
         return kn_illegal(p, broken);
-    kn_schedule_as(ph, ph->how.vec);
+    kn_schedule_as(at->arena, ph, ph->how.vec);
     RULE(!s->how.tail || ph->how.tail, "whether vectors leave a tail follows from their extent");
     RULE(!ph->how.tail || kn_has_lanes_for_tail(ph), "a tail has a thread for each element");
     kn_phase otherwise = kn_phase_copy(at->arena, ph);
@@ -295,7 +296,7 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *
     for (p = 0; p < k->phases.len && at->target->sm; p++)
         if (!s->phases.data[p].num.splits)
             kn_fit_parts(at, k, p);
-    kn_bind_rest(at, k);
+    kn_bind_rest(at, k, true);
     p = 0;
     RULE(!k->bound || k->threads <= k->bound,
          "a block that several groups share has 256 threads at most");

@@ -40,7 +40,7 @@ static void follow_host(const kn_site *at, const kn_kernel *k, kn_phase *local,
     if (vectors)
         kn_schedule_vectors(at, local);
     if (!vectors || local->nest.members < (int64_t)local->how.vec * k->threads)
-        kn_schedule_as(local, local->how.walk == KN_WALK_COLS ? host->how.vec : 1);
+        kn_schedule_as(at->arena, local, local->how.walk == KN_WALK_COLS ? host->how.vec : 1);
     local->how.lanes = host->how.lanes;
 }
 
@@ -82,11 +82,12 @@ static void store_results_by_vectors(const kn_site *at, kn_kernel *k)
         int va = kn_phase_vector_axis(ph);
         for (int j = 0; j < ph->nest.stores.len && ph->how.walk == KN_WALK_COLS && !ph->how.packed;
              j++) {
-            kn_store *s = &ph->nest.stores.data[j];
+            const kn_store *s = &ph->nest.stores.data[j];
+            kn_transfer *by = &ph->how.transfers.data[ph->nest.values.len + j];
             if (s->kind == KN_STORE_GROUP)
-                s->access.vector =
-                    s->access.vector && kn_vector_fits(ph, &s->access, &at->bufs[s->access.buf],
-                                                       at->align[s->access.buf], va, ph->how.vec);
+                by->vector =
+                    by->vector && kn_vector_fits(ph, &s->access, &at->bufs[s->access.buf],
+                                                 at->align[s->access.buf], va, ph->how.vec);
         }
     }
 }
@@ -169,7 +170,7 @@ static void choose(const kn_site *at, kn_kernel *k)
     }
 }
 
-void kn_bind_rest(const kn_site *at, kn_kernel *k)
+void kn_bind_rest(const kn_site *at, kn_kernel *k, bool given)
 {
     for (int i = 0; i < k->phases.len; i++) {
         kn_phase *ph = &k->phases.data[i];
@@ -178,12 +179,15 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k)
         const bool by_warps = at->target->sm && has_several_for_warps(k, i);
         for (int j = kn_first_local(k, i); j < i; j++)
             follow_host(at, k, &k->phases.data[j], ph, by_warps);
+        kn_bind_tile(ph);
         k->shared +=
             kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
     }
     k->shared += kn_kernel_prefetch_bytes(k);
     kn_resident_keep(k, at->target);
     store_results_by_vectors(at, k);
+    if (at->target->sm)
+        kn_bind_arithmetic(k, given);
     /* several blocks a multiprocessor are so many of this size */
     k->bound = k->min_blocks > 1 ? 0 : largest_block(k, served_limit(at, k));
 }
@@ -193,5 +197,5 @@ void kn_bind_kernel(const kn_site *at, kn_kernel *k)
     choose(at, k);
     for (int i = 0; i < k->phases.len && at->target->sm; i++)
         kn_fit_parts(at, k, i);
-    kn_bind_rest(at, k);
+    kn_bind_rest(at, k, false);
 }

@@ -24,6 +24,9 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *kernel, const kn_kernel_sched
  * loops that its phases have are given, as kn_bind_as() has left them; what they leave out is chosen. */
 kn_status kn_bind_loops(kn_kernel *kernel, bool given);
 
+/* Binds the arithmetic of a GPU's bound kernel (codegen/sched/arithmetic.c). `given`: its quotients are. */
+void kn_bind_arithmetic(kn_kernel *kernel, bool given);
+
 /* Binds the caches of a GPU's bound kernel (codegen/sched/traffic.c). */
 void kn_bind_caches(kn_kernel *kernel);
 
@@ -33,6 +36,6 @@ kn_status kn_illegal(int phase, const char *rule);
 
 /* The largest block that is allowed; and what follows from the schedules of a kernel's phases. */
 int kn_block_limit(const kn_site *at, const kn_kernel *kernel);
-void kn_bind_rest(const kn_site *at, kn_kernel *kernel);
+void kn_bind_rest(const kn_site *at, kn_kernel *kernel, bool given);
 
 #endif

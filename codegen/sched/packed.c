@@ -124,5 +124,5 @@ void kn_schedule_packed(const kn_site *at, kn_phase *ph)
     packed.how.packed = true;
     packed.how.steps = STEPS;
     *ph = packed;
-    kn_schedule_as(ph, VECTOR);
+    kn_schedule_as(at->arena, ph, VECTOR);
 }

@@ -121,7 +121,7 @@ void kn_resident_align(kn_kernel *k)
         kn_phase *ph = &k->phases.data[p];
         if (!alike(&k->phases.data[first], ph))
             continue;
-        kn_schedule_as(ph, vec);
+        kn_schedule_as(k->arena, ph, vec);
         if (ph->how.mixed && kn_mixed_lanes(ph) > lanes)
             lanes = kn_mixed_lanes(ph);
     }

@@ -246,8 +246,9 @@ bool kn_rows_copies(const kn_phase *ph, const kn_target *target)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         int bytes = kn_bytes(v->dtype);
-        if (kn_is_reread(ph, i) && (!v->access->vector || ph->how.vec * bytes % 16 != 0 ||
-                                    ph->nest.axes[va].extent * bytes < LEAST_RUN))
+        if (kn_is_reread(ph, i) &&
+            (!kn_transfer_of(ph, i)->vector || ph->how.vec * bytes % 16 != 0 ||
+             ph->nest.axes[va].extent * bytes < LEAST_RUN))
             return false;
     }
     return true;

@@ -71,7 +71,7 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *phase);
 void kn_schedule_scatter_sum(const kn_site *at, kn_phase *phase);
 
 /* The same for a vector width that is known to fit. */
-void kn_schedule_as(kn_phase *phase, int vec);
+void kn_schedule_as(kn_arena *a, kn_phase *phase, int vec);
 
 /* Access i of a phase (kn_access_at) if it is a load or a store of elements, else NULL. The bytes of the widest
  * element that vectors walk; of what is broadcast along other axes, and so is small or cached, half of them: two accesses
@@ -167,6 +167,8 @@ void kn_schedule_columns(const kn_site *at, kn_phase *phase);
  * that saves traffic, or is forced: sets tile and transposes. A phase without reductions may become columns for it.
  * codegen/sched/transpose.c */
 void kn_schedule_transposes(const kn_site *at, kn_phase *phase);
+/* How the groups of a bound phase's tiles are located. */
+void kn_bind_tile(kn_phase *phase);
 /* A tile of so many members, or the least that has all of them. */
 int kn_tile_that_fits(const kn_phase *ph, int tile);
 /* The rule that the transposes of a scheduled phase break, which are given; NULL: none. `shaped`: what the planner has. */

@@ -13,7 +13,7 @@ static void bind_loads(kn_kernel *k, kn_phase *ph, bool stores, const int *times
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         if (kn_varies_everywhere(ph, v) && (stores || times[v->access->buf] == 1))
-            v->access->cache = KN_CACHE_POLICY;
+            ph->how.transfers.data[i].cache = KN_CACHE_POLICY;
     }
     for (int i = 0; i < ph->how.holds.len; i++) {
         kn_hold *h = &ph->how.holds.data[i];
@@ -31,9 +31,9 @@ void kn_bind_caches(kn_kernel *k)
         kn_phase *ph = &k->phases.data[p];
         bind_loads(k, ph, stores, times);
         for (int i = 0; i < ph->nest.stores.len; i++) {
-            kn_store *s = &ph->nest.stores.data[i];
+            const kn_store *s = &ph->nest.stores.data[i];
             if (again && s->kind == KN_STORE_ELEMENT && times[s->access.buf] == 0)
-                s->access.cache = KN_CACHE_STREAMING;
+                ph->how.transfers.data[ph->nest.values.len + i].cache = KN_CACHE_STREAMING;
         }
     }
 }

@@ -168,7 +168,7 @@ static void transpose_accesses(const kn_site *at, kn_phase *ph)
         if (kn_tile_bytes(ph) > MOST_BYTES)
             ph->how.transposes.len--;
     }
-    kn_schedule_as(ph, ph->how.vec);
+    kn_schedule_as(at->arena, ph, ph->how.vec);
 }
 
 /* Divides members into whole tiles, without reductions: one for each block, or several where local phases come first. */
@@ -176,6 +176,12 @@ static void divide_into_tiles(kn_phase *ph, bool local)
 {
     ph->num.chunk = ph->how.tile * (local ? TILES_A_PART : 1);
     ph->num.splits = kn_ceil_div(ph->nest.members, ph->num.chunk);
+}
+
+/* A warp has all of a tile's groups. */
+void kn_bind_tile(kn_phase *ph)
+{
+    ph->how.shuffles = ph->how.tile && ph->nest.ngroup > 1 && ph->how.lanes <= KN_COLS_LANES;
 }
 
 /* ---- what is given ---- */

@@ -32,8 +32,9 @@ static bool walks_all_as_one(const kn_nest *nest, const kn_access *acc)
 }
 
 /* Of access i. Partial results of a single group happen to be contiguous, which is not worth another kernel. */
-static void set_kinds(const kn_phase *ph, kn_access *acc, int i)
+static void set_kinds(kn_phase *ph, kn_access *acc, int i)
 {
+    kn_transfer *by = &ph->how.transfers.data[i];
     bool by_chance = ph->local && ph->how.vec == 1;
     int va = kn_phase_vector_axis(ph), along = kn_transpose_of(ph, i) ? ph->nest.naxes - 1 : va;
     for (int a = 0; a < ph->nest.naxes; a++)
@@ -45,15 +46,15 @@ static void set_kinds(const kn_phase *ph, kn_access *acc, int i)
                                ? KN_STRIDE_ONE
                                : KN_STRIDE_PARAM;
     acc->shifted = !kn_offset_is(&ph->nest, acc, 0) || ph->universal;
-    acc->linear = ph->how.linear && walks_all_as_one(&ph->nest, acc);
-    for (int a = 0; a < va && acc->linear; a++)
+    by->linear = ph->how.linear && walks_all_as_one(&ph->nest, acc);
+    for (int a = 0; a < va && by->linear; a++)
         acc->kind[a] = KN_STRIDE_ZERO;
-    acc->vector = ph->how.vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
-                  acc->linear == ph->how.linear && !acc->piecewise &&
-                  (!ph->how.unaligned || kn_access_varies(acc, 0, ph->nest.ngroup));
+    by->vector = ph->how.vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
+                 by->linear == ph->how.linear && !by->scalarised &&
+                 (!ph->how.unaligned || kn_access_varies(acc, 0, ph->nest.ngroup));
     if (acc->buf == KN_BUF_COUNT) /* the counts of a vector begin at a multiple of its width */
-        acc->vector = acc->vector && !ph->how.unaligned && !ph->how.linear &&
-                      begins_at_multiple(ph, acc, va, ph->how.vec);
+        by->vector = by->vector && !ph->how.unaligned && !ph->how.linear &&
+                     begins_at_multiple(ph, acc, va, ph->how.vec);
 }
 
 /* Do whole vectors leave a tail? Linear ones are ready for one in any case, so that one kernel serves all lengths. */
@@ -61,6 +62,15 @@ static bool leaves_tail(const kn_phase *ph, int va)
 {
     return ph->how.walk != KN_WALK_COLS && ph->how.vec > 1 && !ph->how.unaligned &&
            (ph->how.linear || ph->nest.axes[va].extent % ph->how.vec != 0);
+}
+
+/* An entry for each access. */
+static void begin_transfers(kn_arena *a, kn_phase *ph)
+{
+    if (ph->how.transfers.len == kn_accesses(ph))
+        return;
+    ph->how.transfers.data = KN_NEW_ARRAY(a, kn_transfer, kn_accesses(ph));
+    ph->how.transfers.len = ph->how.transfers.cap = kn_accesses(ph);
 }
 
 static void set_all_kinds(kn_phase *ph)
@@ -200,11 +210,11 @@ static bool spills_vectors(const kn_phase *ph, const kn_target *target)
            kn_has_wide_functions(ph, target);
 }
 
-/* ---- by pieces ---- */
+/* ---- scalarised accesses ---- */
 
 /* Arrays up to this are in the caches of a multiprocessor; the most bytes of a vector that is read by elements: those of
  * neighbouring lanes are neighbours then, so that few lines are read again for each element. */
-enum { NEAR_BYTES = 64 * 1024, PIECES_BYTES = 8 };
+enum { NEAR_BYTES = 64 * 1024, SCALARISED_BYTES = 8 };
 
 /* Bytes of all that a value can read. */
 static double bytes_of_all(const kn_site *at, const kn_phase *ph, int value)
@@ -213,29 +223,29 @@ static double bytes_of_all(const kn_site *at, const kn_phase *ph, int value)
     return (double)kn_bytes(kn_value_at(ph, value)->dtype) * (double)touched.most;
 }
 
-static void forget_pieces(kn_phase *ph)
+static void vectorise_all(kn_phase *ph)
 {
     ph->how.linear = false;
     for (int i = 0; i < kn_accesses(ph); i++)
-        if (kn_access_at(ph, i))
-            kn_access_at(ph, i)->piecewise = false;
+        ph->how.transfers.data[i].scalarised = false;
 }
 
-/* How many bytes an element has in what is accessed by vectors, in pieces of these, and otherwise. Small arrays count
+/* How many bytes an element has in what is accessed by vectors, element by element along them, and otherwise. Small arrays count
  * nothing, and what is read again at other places, as by a stencil, counts once: it is in the cache of a multiprocessor. */
 typedef struct shares {
-    int vectors, pieces, others;
+    int vectors, scalarised, others;
     bool loads; /* along the vectors */
 } shares;
 
-/* Does a load before load i read the same array, as far as it is by pieces, by the same strides? */
+/* Does a load before load i read the same array by the same strides, and as it does, by vectors or not? */
 static bool is_read_before(const kn_phase *ph, int i)
 {
     const kn_access *acc = kn_access_at(ph, i);
     bool read = false;
     for (int j = 0; j < i; j++) {
         const kn_access *b = kn_element_access(ph, j);
-        bool same = b && b->buf == acc->buf && b->piecewise == acc->piecewise;
+        bool same = b && b->buf == acc->buf &&
+                    kn_transfer_of(ph, j)->scalarised == kn_transfer_of(ph, i)->scalarised;
         for (int a = 0; same && a < ph->nest.naxes; a++)
             same = b->stride[a] == acc->stride[a];
         read = read || same;
@@ -251,16 +261,16 @@ static void count_share(const kn_site *at, const kn_phase *ph, int i, bool along
     s->loads = s->loads || (load && along);
     if (load && is_read_before(ph, i))
         return;
-    if (along && !acc->piecewise)
+    if (along && !kn_transfer_of(ph, i)->scalarised)
         s->vectors += bytes;
     else if (!load || bytes_of_all(at, ph, i) > NEAR_BYTES)
-        *(along ? &s->pieces : &s->others) += bytes;
+        *(along ? &s->scalarised : &s->others) += bytes;
 }
 
 /* Vectors along rows where some loads are not aligned for them, as of arrays that begin elsewhere: these are read by
  * elements, the others and all stores by vectors of as many. False if that is not most of the bytes, which depends on
  * how many groups there are. */
-static bool go_by_pieces(const kn_site *at, kn_phase *ph, int va, int vec)
+static bool scalarise_some(const kn_site *at, kn_phase *ph, int va, int vec)
 {
     const int64_t extent = ph->nest.axes[va].extent;
     shares s = {0};
@@ -268,19 +278,19 @@ static bool go_by_pieces(const kn_site *at, kn_phase *ph, int va, int vec)
                 !ph->how.resident && !kn_is_invariant(ph) && extent > 0 &&
                 (extent % vec == 0 || may_leave_tail(ph, at->target, va));
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
-        kn_access *acc = kn_access_at(ph, i);
-        if (!acc || !kn_element_access(ph, i))
+        const kn_access *acc = kn_element_access(ph, i);
+        if (!acc)
             continue;
         const bool along = acc->stride[va] == 1, load = i < ph->nest.values.len;
-        acc->piecewise =
-            !kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, vec);
-        fits =
-            !acc->piecewise || (load && vec * kn_bytes(at->bufs[acc->buf].dtype) <= PIECES_BYTES);
+        const bool aligned =
+            kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, vec);
+        ph->how.transfers.data[i].scalarised = !aligned;
+        fits = aligned || (load && vec * kn_bytes(at->bufs[acc->buf].dtype) <= SCALARISED_BYTES);
         count_share(at, ph, i, along, &s);
     }
-    fits = fits && s.pieces > 0 && s.vectors >= s.pieces;
+    fits = fits && s.scalarised > 0 && s.vectors >= s.scalarised;
     if (!fits)
-        forget_pieces(ph);
+        vectorise_all(ph);
     return fits;
 }
 
@@ -319,7 +329,7 @@ static int linear_vector(const kn_site *at, const kn_phase *ph, int vec)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         while (kn_is_read(v) && v->level == KN_ELEMENT && vec > 1 &&
-               vec * kn_bytes(v->dtype) > PIECES_BYTES && !is_read_linearly(at, ph, v, vec) &&
+               vec * kn_bytes(v->dtype) > SCALARISED_BYTES && !is_read_linearly(at, ph, v, vec) &&
                bytes_of_all(at, ph, i) > NEAR_BYTES)
             vec /= 2;
     }
@@ -338,18 +348,18 @@ static void walk_linearly(const kn_site *at, kn_phase *ph, int widest)
         may_be_linear(ph, at->target) ? linear_vector(at, ph, widest < 2 ? 8 : 16 / widest) : 1;
     shares s = {0};
     for (int i = 0; vec > 1 && i < kn_accesses(ph); i++) {
-        kn_access *acc = kn_access_at(ph, i);
-        if (!acc || !kn_element_access(ph, i))
+        const kn_access *acc = kn_element_access(ph, i);
+        if (!acc)
             continue;
         const bool along = walks_all_as_one(&ph->nest, acc);
-        acc->piecewise = along && !linear_fits(at, acc, vec);
+        ph->how.transfers.data[i].scalarised = along && !linear_fits(at, acc, vec);
         count_share(at, ph, i, along, &s);
     }
-    ph->how.linear = s.loads && s.vectors > 0 && s.vectors + s.pieces >= s.others;
+    ph->how.linear = s.loads && s.vectors > 0 && s.vectors + s.scalarised >= s.others;
     if (ph->how.linear)
         ph->how.vec = vec;
     else
-        forget_pieces(ph);
+        vectorise_all(ph);
 }
 
 /* Narrower vectors, or those that not all accesses allow. */
@@ -359,7 +369,7 @@ static void fit_vectors(const kn_site *at, kn_phase *ph, int va, int widest)
     while (ph->how.vec > 1 && !vectors_fit(at, ph, va, ph->how.vec))
         ph->how.vec = narrower(ph->how.vec, widest);
     for (int vec = wide; vec > 1 && ph->how.vec == 1 && !ph->universal; vec /= 2)
-        if (go_by_pieces(at, ph, va, vec))
+        if (scalarise_some(at, ph, va, vec))
             ph->how.vec = vec;
     if (ph->how.vec == 1)
         walk_linearly(at, ph, widest);
@@ -369,9 +379,10 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
 {
     const kn_target *target = at->target;
     int va = kn_phase_vector_axis(ph), widest = kn_widest_element(ph, at->bufs);
+    begin_transfers(at->arena, ph);
     if (ph->how.mixed && va >= 0 && !ph->universal)
         widest = widest_of_mixed(ph, at->bufs, va);
-    forget_pieces(ph);
+    vectorise_all(ph);
     ph->how.vec = widest < 2 ? 8 : 16 / widest;
     ph->how.lanes = ph->how.mixed ? 0 : KN_COLS_LANES;
     if (ph->how.walk == KN_WALK_COLS && ph->how.vec > 4)
@@ -388,8 +399,9 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
     set_all_kinds(ph);
 }
 
-void kn_schedule_as(kn_phase *ph, int vec)
+void kn_schedule_as(kn_arena *a, kn_phase *ph, int vec)
 {
+    begin_transfers(a, ph);
     ph->how.vec = vec;
     set_all_kinds(ph);
 }

@@ -12,7 +12,7 @@
  *     arange    along such an axis: begins where the part does
  *     sizes     are numbers of all elements
  *
- * What would need elements of other ranks (a slice, a gather, a reshape across parts) has no meaning yet. */
+ * What would need elements of other ranks (a slice, a gather, a reshape across parts) is refused. */
 #include "ir/build.h"
 #include "ir/pass/pass.h"
 

@@ -24,11 +24,9 @@ static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, 
 static void write_shift(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->nest.reds.data[r];
-    const char *l = kn_cuda_wide(w->ph) ? "l" : NULL;
+    const char *l = kn_vector_has_groups(w->ph) ? "l" : NULL;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     bool first = w->ph->how.cluster || w->ph->how.unaligned;
-    const kn_lanes *lanes = w->lanes;
-    w->lanes = NULL; /* one member, not a lane of a vector */
     kn_cuda_open(w, first ? "if (members > 0)" : "if (begin < members)");
     kn_cuda_line(w, "const kn_count i = %s;", first ? "0" : "begin");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
@@ -48,13 +46,12 @@ static void write_shift(kn_cuda_writer *w, int r)
     kn_cuda_close_groups(w);
     kn_cuda_close(w);
     w->need = outer;
-    w->lanes = lanes;
 }
 
 /* Declares one for each group of the thread. */
 static void declare(kn_cuda_writer *w, const char *type, const char *name, const char *value)
 {
-    kn_cuda_declare(w, false, type, name, kn_cuda_wide(w->ph), value);
+    kn_cuda_declare(w, false, type, name, kn_vector_has_groups(w->ph), value);
 }
 
 static const char *accumulator_type(kn_cuda_writer *w, int r)
@@ -78,11 +75,9 @@ static const char *neutral(kn_cuda_writer *w, int r)
                                                                      kn_cuda_type(red->dtype)));
 }
 
-/* The neighbouring groups of a thread have accumulated equally many members: they share the count and its reciprocal. */
-static bool shares_count(kn_cuda_writer *w, int r)
+static bool is_by(const kn_cuda_writer *w, int r, kn_accumulate by)
 {
-    return kn_cuda_wide(w->ph) && state_of(w, r) == KN_STATE_MOMENTS &&
-           w->ph->nest.reds.data[r].part == KN_PART_RESULT;
+    return kn_accumulated_by(w->ph, r) == by;
 }
 
 void kn_cuda_accumulator(kn_cuda_writer *w, int r)
@@ -95,44 +90,14 @@ void kn_cuda_accumulator(kn_cuda_writer *w, int r)
         write_shift(w, r);
     }
     declare(w, accumulator_type(w, r), kn_cuda_printed(w, "acc%d", r), neutral(w, r));
-    if (shares_count(w, r))
+    if (is_by(w, r, KN_ACCUMULATE_COUNTED))
         kn_cuda_line(w, "%s seen%d = 0;", kn_cuda_type(red->dtype), r);
 }
 
-/* The elements that a thread has of one group in a step are accumulated together. */
-static bool adds_whole_vector(kn_cuda_writer *w, int r)
+/* Is it of this sweep, and accumulates a batch at once? Where a step has no element it is as if it were -inf. */
+static bool adds_batch(const kn_cuda_writer *w, int r)
 {
-    return w->ph->how.vec > 1 && !kn_cuda_wide(w->ph) && state_of(w, r) != KN_STATE_PLAIN &&
-           !w->ph->nest.reds.data[r].by && w->ph->nest.reds.data[r].part == KN_PART_RESULT;
-}
-
-/* The load of 16-bit floats of which reduction r is the maximum or minimum, for which there are packed instructions;
- * -1: r is another reduction. */
-static int halves_of(kn_cuda_writer *w, int r)
-{
-    const kn_red *red = &w->ph->nest.reds.data[r];
-    const kn_value *v = kn_value_at(w->ph, red->value);
-    bool extreme = (red->op == KN_OP_MAX || red->op == KN_OP_MIN) && red->dtype == KN_F32 &&
-                   red->part == KN_PART_RESULT && !red->across && kn_red_owns(w->ph, r) &&
-                   state_of(w, r) == KN_STATE_PLAIN;
-    if (!extreme || w->ph->how.vec < 2 || kn_cuda_wide(w->ph) || !kn_is_elem(v, KN_OP_CAST))
-        return -1;
-    const kn_value *of = kn_value_at(w->ph, v->in[0]);
-    bool vector =
-        of->kind == KN_V_LOAD && (of->access->vector || kn_kept(w->ph, v->in[0]) == KN_KEEP_SHARED);
-    return vector && of->level == KN_ELEMENT && kn_is_half(of->dtype) &&
-                   kn_kept(w->ph, v->in[0]) != KN_KEEP_REGISTERS && w->need[v->in[0]]
-               ? v->in[0]
-               : -1;
-}
-
-/* Of single elements, those of a batch are. Where a step has none it is as if one were -inf. */
-static bool adds_batch(kn_cuda_writer *w, int r)
-{
-    return w->batched && w->ph->how.vec == 1 && !kn_cuda_wide(w->ph) &&
-           state_of(w, r) == KN_STATE_PEAK && kn_red_owns(w->ph, r) &&
-           w->ph->nest.reds.data[r].stage == w->sweep &&
-           w->ph->nest.reds.data[r].part == KN_PART_RESULT;
+    return w->batched && is_by(w, r, KN_ACCUMULATE_BATCH) && kn_red_accumulates(w->ph, r, w->sweep);
 }
 
 void kn_cuda_before_steps(kn_cuda_writer *w, int steps)
@@ -157,10 +122,10 @@ void kn_cuda_after_steps(kn_cuda_writer *w)
 
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
 {
-    if (adds_whole_vector(w, r))
+    if (is_by(w, r, KN_ACCUMULATE_VECTOR))
         kn_cuda_line(w, "kn_vec<%s, %d> elements%d;", kn_cuda_type(w->ph->nest.reds.data[r].dtype),
                      w->ph->how.vec, r);
-    if (!shares_count(w, r))
+    if (!is_by(w, r, KN_ACCUMULATE_COUNTED))
         return;
     kn_cuda_line(w, "seen%d += 1;", r);
     kn_cuda_line(w, "const %s reciprocal%d = kn_reciprocal(seen%d);",
@@ -169,21 +134,23 @@ void kn_cuda_before_lanes(kn_cuda_writer *w, int r)
 
 void kn_cuda_after_lanes(kn_cuda_writer *w, int r)
 {
-    if (adds_whole_vector(w, r))
+    if (is_by(w, r, KN_ACCUMULATE_VECTOR))
         kn_cuda_guarded(w, w->ph->how.unaligned ? "whole" : "",
                         kn_cuda_printed(w, "acc%d.add(elements%d);", r, r));
-    int halves = halves_of(w, r);
-    const char *op = kn_ops[w->ph->nest.reds.data[r].op].text;
-    if (halves >= 0)
-        kn_cuda_guarded(w, w->ph->how.unaligned ? "whole" : "",
-                        kn_cuda_printed(w, "acc%d = kn_%s::of(acc%d, kn_extreme<kn_%s>(%s));", r,
-                                        op, r, op, kn_cuda_vector(w, halves)));
+    if (!is_by(w, r, KN_ACCUMULATE_HALVES))
+        return;
+    const char *op = kn_ops[w->ph->nest.reds.data[r].op].text,
+               *halves =
+                   kn_cuda_vector(w, kn_value_at(w->ph, w->ph->nest.reds.data[r].value)->in[0]);
+    kn_cuda_guarded(w, w->ph->how.unaligned ? "whole" : "",
+                    kn_cuda_printed(w, "acc%d = kn_%s::of(acc%d, kn_extreme<kn_%s>(%s));", r, op, r,
+                                    op, halves));
 }
 
 void kn_cuda_accumulate(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->nest.reds.data[r];
-    const char *x = kn_cuda_operand(w, red->value), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
+    const char *x = kn_cuda_operand(w, red->value), *l = kn_vector_has_groups(w->ph) ? "[l]" : "";
     if (red->across)
         l = w->ph->how.vec > 1 ? "[step][l]" : "[step][0]";
     if (!kn_red_owns(w->ph, r))
@@ -197,20 +164,20 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
         x = kn_cuda_printed(w, "%s - shift%d%s", x, r, l);
     if (adds_batch(w, r)) {
         kn_cuda_line(w, "elements%d.at[step] = %s;", r, x);
-    } else if (adds_whole_vector(w, r)) {
+    } else if (is_by(w, r, KN_ACCUMULATE_VECTOR)) {
         if (w->ph->how.unaligned)
             kn_cuda_guarded(w, "!whole", kn_cuda_printed(w, "acc%d.add(%s);", r, x));
         kn_cuda_line(w, "elements%d.at[l] = %s;", r, x);
-    } else if (shares_count(w, r)) {
+    } else if (is_by(w, r, KN_ACCUMULATE_COUNTED)) {
         kn_cuda_line(w, "acc%d[l].add(%s, seen%d, reciprocal%d);", r, x, r, r);
     } else if (state_of(w, r) != KN_STATE_PLAIN) {
         kn_cuda_line(w, "acc%d%s.add(%s);", r, l, x);
     } else if (red->op == KN_OP_SUM && kn_is_float(red->dtype)) {
         kn_cuda_line(w, "acc%d%s += %s;", r, l, x);
-    } else if (halves_of(w, r) < 0 || w->ph->how.unaligned) {
+    } else if (!is_by(w, r, KN_ACCUMULATE_HALVES) || w->ph->how.unaligned) {
         const char *more = kn_cuda_printed(w, "acc%d%s = kn_%s::of(acc%d%s, %s);", r, l,
                                            kn_ops[red->op].text, r, l, x);
-        kn_cuda_guarded(w, halves_of(w, r) < 0 ? "" : "!whole", more);
+        kn_cuda_guarded(w, is_by(w, r, KN_ACCUMULATE_HALVES) ? "!whole" : "", more);
     }
 }
 
@@ -218,7 +185,7 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
 static const char *part_of(kn_cuda_writer *w, int r)
 {
     const kn_red *red = &w->ph->nest.reds.data[r];
-    const char *t = kn_cuda_type(red->dtype), *l = kn_cuda_wide(w->ph) ? "[l]" : "";
+    const char *t = kn_cuda_type(red->dtype), *l = kn_vector_has_groups(w->ph) ? "[l]" : "";
     int of = kn_red_owner(w->ph, r);
     if (red->by)
         return kn_cuda_printed(w, "acc%d%s.c%d", of, l, red->carried);
@@ -251,19 +218,6 @@ static const char *offset_in_scratch(kn_cuda_writer *w, int sweep, const char *s
                                       : "";
 }
 
-/* The reduction of the batch behind r that is combined together with it, half a warp each; -1: none. */
-static int partner_of(kn_cuda_writer *w, int sweep, const kn_combine_batch *t, int r)
-{
-    const kn_red *reds = w->ph->nest.reds.data;
-    int next = r + 1;
-    while (next < t->end && !kn_red_accumulates(w->ph, next, sweep))
-        next++;
-    const bool alike = next < t->end && reds[next].op == reds[r].op &&
-                       reds[next].dtype == reds[r].dtype && reds[r].dtype != KN_BOOL &&
-                       state_of(w, r) == KN_STATE_PLAIN && state_of(w, next) == KN_STATE_PLAIN;
-    return alike ? next : -1;
-}
-
 static void store_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_batch *t,
                                const char *slot)
 {
@@ -271,7 +225,7 @@ static void store_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_ba
     for (int r = t->first; r < t->end; r++) {
         if (!kn_red_accumulates(w->ph, r, sweep))
             continue;
-        const int other = partner_of(w, sweep, t, r);
+        const int other = kn_combine_partner(w->ph, sweep, t, r);
         const char *to =
             kn_cuda_printed(w, "scratch + %s%d", offset_in_scratch(w, sweep, slot), at);
         if (other < 0)
@@ -295,7 +249,7 @@ static void combine_warp_results(kn_cuda_writer *w, int sweep, const kn_combine_
     for (int r = t->first; r < t->end; r++) {
         if (!kn_red_accumulates(ph, r, sweep))
             continue;
-        const int other = partner_of(w, sweep, t, r);
+        const int other = kn_combine_partner(w->ph, sweep, t, r);
         const char *op = combine_op(w, r),
                    *from = kn_cuda_printed(w, "%s, scratch + %s%d, %s", neutral(w, r),
                                            offset_in_scratch(w, sweep, slot), at, which);
@@ -340,24 +294,14 @@ void kn_cuda_declare_results(kn_cuda_writer *w, int sweep)
                     part_of(w, r));
 }
 
-/* Are results only stored? Then the threads that store them are the only ones to need them. A GATHER may use one as its
- * index, though. */
-static bool only_stored(const kn_phase *ph, int sweep)
-{
-    bool only = !ph->how.cluster && !ph->local && sweep + 1 == ph->nest.nsweeps;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        only = only && ph->nest.values.data[i].kind != KN_V_GATHER;
-    return only;
-}
-
 /* Over the lanes of a group that has a part of a warp, or over the rows of threads that share columns. */
 static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
 {
     const char *op = combine_op(w, r);
     if (w->ph->how.walk == KN_WALK_COLS && kn_meets_in_block(w->ph))
         kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d%s>(acc%d, scratch);", op, w->ph->how.tpg,
-                     w->ph->how.lanes, w->ph->how.vec, only_stored(w->ph, sweep) ? ", true" : "",
-                     r);
+                     w->ph->how.lanes, w->ph->how.vec,
+                     kn_are_only_stored(w->ph, sweep) ? ", true" : "", r);
     else if (w->ph->how.walk == KN_WALK_ROWS)
         kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->how.tpg, r);
 }
@@ -522,7 +466,7 @@ void kn_cuda_store_across(kn_cuda_writer *w)
         const kn_store *s = &ph->nest.stores.data[i];
         if (!kn_stores_across(ph, s))
             continue;
-        const bool vector = s->access.vector;
+        const bool vector = kn_transfer_of_store(ph, i)->vector;
         const char *to = kn_cuda_printed(
             w, "%s + (%s + (kn_index)part * p%d_o%d_split_stride)",
             w->k->bufs.data[s->access.buf].name,

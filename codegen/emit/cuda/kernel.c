@@ -17,9 +17,6 @@ static void enter_phase(kn_cuda_writer *w, int p)
     w->loaded = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     kn_cuda_find_wide(w);
-    w->imprecise = kn_find_imprecise(w->t->arena, w->ph);
-    w->whole = kn_find_whole(w->t->arena, w->ph);
-    w->lanes = kn_find_lanes(w->t->arena, w->ph);
 }
 
 /* ROWS: the members that the workers of a group take in one step. */
@@ -94,7 +91,7 @@ static void write_local(kn_cuda_writer *w, int p, const char *lane, const char *
     const kn_phase *ph = w->ph;
     const bool by_a_warp = kn_by_a_warp(ph);
     for (int e = 0; e < ph->exports.len && !by_a_warp; e++)
-        kn_cuda_line(w, kn_cuda_wide(ph) ? "%s x%d[%d];" : "%s x%d;", export_type(ph, e),
+        kn_cuda_line(w, kn_vector_has_groups(ph) ? "%s x%d[%d];" : "%s x%d;", export_type(ph, e),
                      ph->first_export + e, ph->how.vec);
     kn_cuda_block(w, kn_cuda_printed(w, "phase %d, %s, local", p, ph->nest.name));
     kn_cuda_line(w, "const kn_count members = %s;",
@@ -114,7 +111,8 @@ static void write_local(kn_cuda_writer *w, int p, const char *lane, const char *
                                             at + e * KN_EXPORT_BYTES,
                                             kn_cuda_operand(w, ph->exports.data[e])));
         else
-            kn_cuda_line(w, "x%d%s = %s;", ph->first_export + e, kn_cuda_wide(ph) ? "[l]" : "",
+            kn_cuda_line(w, "x%d%s = %s;", ph->first_export + e,
+                         kn_vector_has_groups(ph) ? "[l]" : "",
                          kn_cuda_operand(w, ph->exports.data[e]));
     kn_cuda_close_groups(w);
     kn_cuda_close(w);

@@ -14,7 +14,7 @@ bool kn_cuda_varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
 bool kn_cuda_stores_vector(const kn_cuda_writer *w, int i)
 {
     const kn_store *s = &w->ph->nest.stores.data[i];
-    return s->access.vector && !s->once;
+    return kn_transfer_of_store(w->ph, i)->vector && !s->once;
 }
 
 bool kn_cuda_stores_in_registers(const kn_cuda_writer *w, int store)
@@ -71,7 +71,7 @@ static source source_of(kn_cuda_writer *w, int i)
         return COMPUTED;
     if (v->kind == KN_V_GATHER) /* its indices have just been computed */
         return GATHERED;
-    if (kn_cuda_in_registers(w, i) || (v->kind == KN_V_LOAD && v->access->vector) ||
+    if (kn_cuda_in_registers(w, i) || (v->kind == KN_V_LOAD && kn_transfer_of(w->ph, i)->vector) ||
         kn_cuda_in_shared(w, i))
         return FROM_VECTOR;
     return kn_has_access(v) && kn_cuda_varies_by_lane(w, v->access) ? LOADED_BY_LANE : NOWHERE;
@@ -141,22 +141,22 @@ static void write_uses(kn_cuda_writer *w)
     }
 }
 
-/* Is the value one of a run of `run` lanes, computed once for all of them? */
-static bool is_shared(const kn_cuda_writer *w, int run, int i)
+/* Is the value computed once for a run of lanes? */
+static bool is_shared(const kn_cuda_writer *w, int i)
 {
     const kn_value *v = kn_value_at(w->ph, i);
     return w->need[i] && v->level == KN_ELEMENT && v->kind == KN_V_ELEM && !w->loaded[i] &&
-           !is_found(w, i) && !w->lanes[i].known && w->lanes[i].alike >= run;
+           !is_found(w, i) && !kn_selected_of(w->ph, i)->known &&
+           kn_selected_of(w->ph, i)->alike > 1;
 }
 
-/* The shortest run of lanes that share a value; 1: none do. */
-static int shortest_run(const kn_cuda_writer *w)
+/* The lanes of a run; 1: they share nothing. */
+static int run_of(const kn_cuda_writer *w)
 {
-    int run = 0;
-    for (int i = 0; w->lanes && i < w->ph->nest.values.len; i++)
-        if (is_shared(w, 2, i) && (!run || w->lanes[i].alike < run))
-            run = w->lanes[i].alike;
-    return run ? run : 1;
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (is_shared(w, i))
+            return kn_selected_of(w->ph, i)->alike;
+    return 1;
 }
 
 /* Marks in each[] what the reductions and the stores of a step take. */
@@ -185,7 +185,7 @@ static void divide(const kn_cuda_writer *w, int run, bool *once, bool *each)
             v->kind == KN_V_GATHER || (v->kind == KN_V_ELEM && !w->loaded[i] && !is_found(w, i));
         each[i] =
             each[i] || (w->need[i] && kn_kept(ph, i) && v->kind == KN_V_ELEM && !only_divides(w));
-        if (each[i] && run > 1 && is_shared(w, run, i)) {
+        if (each[i] && run > 1 && is_shared(w, i)) {
             once[i] = true;
             each[i] = false;
         }
@@ -213,14 +213,12 @@ static void open_lanes(kn_cuda_writer *w, const char *from, const char *to)
 
 /* ---- pairs: values of two lanes, whose 16-bit floats are one register ---- */
 
-/* Does the step compute 16-bit floats from 16-bit floats, which one instruction does for two lanes? */
+/* Does the step compute what one instruction does for two lanes? */
 static bool has_pairs(kn_cuda_writer *w)
 {
     bool has = false;
-    for (int i = 0; i < w->ph->nest.values.len && w->ph->how.vec % 2 == 0 && !has; i++) {
-        const kn_value *v = kn_value_at(w->ph, i);
-        has = source_of(w, i) == COMPUTED && kn_is_half_arithmetic(v->op, v->dtype);
-    }
+    for (int i = 0; i < w->ph->nest.values.len && !has; i++)
+        has = kn_selected_of(w->ph, i)->packed && source_of(w, i) == COMPUTED;
     return has;
 }
 
@@ -321,7 +319,7 @@ void kn_cuda_lanes(kn_cuda_writer *w)
         write_uses(w);
         return;
     }
-    const int run = shortest_run(w);
+    const int run = run_of(w);
     bool *once = KN_NEW_ARRAY(w->t->arena, bool, n + 1),
          *each = KN_NEW_ARRAY(w->t->arena, bool, n + 1);
     w->paired = has_pairs(w) ? KN_NEW_ARRAY(w->t->arena, bool, n + 1) : NULL;

@@ -10,13 +10,12 @@ static bool converts_pair(const kn_cuda_writer *w, int i)
         return false;
     const kn_dtype from = kn_value_at(w->ph, v->in[0])->dtype;
     return (kn_is_half(v->dtype) && from == KN_F32) ||
-           (v->dtype == KN_F32 && kn_is_half(from) && !kn_cuda_is_rounded_float(w, v->in[0]));
+           (v->dtype == KN_F32 && kn_is_half(from) && !kn_selected_of(w->ph, v->in[0])->rounded);
 }
 
 bool kn_cuda_is_of_pair(const kn_cuda_writer *w, int i)
 {
-    const kn_value *v = kn_value_at(w->ph, i);
-    return v->kind == KN_V_ELEM && (kn_is_half_arithmetic(v->op, v->dtype) || converts_pair(w, i));
+    return kn_selected_of(w->ph, i)->packed || converts_pair(w, i);
 }
 
 const char *kn_cuda_pair_type(kn_cuda_writer *w, int i)

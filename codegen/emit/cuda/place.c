@@ -200,12 +200,11 @@ static bool step_touches_memory(const kn_cuda_writer *w)
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(w->ph, i);
         if (w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !w->loaded[i] &&
-            !v->access->linear)
+            !kn_transfer_of(w->ph, i)->linear)
             return true;
     }
     for (int i = 0; i < w->ph->nest.stores.len; i++)
-        if (kn_cuda_stores_now(w, i) &&
-            !kn_store_at(w->ph, w->ph->nest.values.len + i)->access.linear)
+        if (kn_cuda_stores_now(w, i) && !kn_transfer_of_store(w->ph, i)->linear)
             return true;
     return false;
 }

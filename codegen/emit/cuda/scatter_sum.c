@@ -1,4 +1,4 @@
-/* Scatter sums: the block tests the places of all members, some at a time, and then goes only
+/* Scatter sums: the block tests the destinations of all members, some at a time, and then goes only
  * over those that may be of its groups (codegen/kir/scatter_sum.h). */
 #include "codegen/kir/scatter_sum.h"
 
@@ -30,14 +30,12 @@ static void write_range(kn_cuda_writer *w, const kn_scatter_sum *s)
     kn_cuda_line(w, "const long long most_place = first_place + last_place - least_place;");
 }
 
-/* The test of member i, whose place is computed as in a step. */
+/* The test of member i, whose destination is computed as in a step. */
 static void write_test(kn_cuda_writer *w, const kn_scatter_sum *s)
 {
-    const kn_lanes *lanes = w->lanes;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     kn_value_needs(w->ph, s->destination, need);
     w->need = need;
-    w->lanes = NULL; /* a member, for all lanes of a vector */
     kn_cuda_open(w, "const auto may_be_here = [&](const kn_count i)");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     for (int i = 0; i < w->ph->nest.values.len; i++) {
@@ -54,7 +52,6 @@ static void write_test(kn_cuda_writer *w, const kn_scatter_sum *s)
     w->indent--;
     kn_cuda_line(w, "};");
     w->need = outer;
-    w->lanes = lanes;
 }
 
 void kn_cuda_write_scatter_sum(kn_cuda_writer *w)

@@ -19,9 +19,8 @@ static void write_vector_access(kn_cuda_writer *w, int i, const char *type, cons
 /* Loads this step's elements to the vector `to`, which it declares as of `type` unless that is "". */
 static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
-    const kn_value *v = &w->ph->nest.values.data[i];
     const kn_transpose *tile = w->tiled ? kn_transpose_of(w->ph, i) : NULL;
-    if (!tile && (v->access->vector || w->ph->how.vec == 1)) {
+    if (!tile && (kn_transfer_of(w->ph, i)->vector || w->ph->how.vec == 1)) {
         write_vector_access(w, i, type, to);
         return;
     }
@@ -119,7 +118,7 @@ static void write_loads(kn_cuda_writer *w)
         const char *at = kn_cuda_printed(w, "%s_vec", kn_cuda_value(w, i));
         if (shared)
             write_kept_in_shared(w, i, at);
-        else if (v->access->vector && v->kind == KN_V_LOAD)
+        else if (kn_transfer_of(w->ph, i)->vector && v->kind == KN_V_LOAD)
             write_vector_load(w, i, kn_cuda_printed(w, "%s ", kn_cuda_vector_type(w, i)), at);
         else if (!kn_cuda_varies_by_lane(w, v->access))
             kn_cuda_define_load(w, i, NULL);
@@ -132,7 +131,7 @@ static void write_vector_store(kn_cuda_writer *w, int i)
     const char *place = kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
                                         kn_cuda_offset(w, acc, 'o', i, NULL));
     kn_cuda_guarded(w, w->ph->how.unaligned ? "whole" : "",
-                    kn_cuda_printed(w, "%s(%s, o%d_vec);", kn_cuda_store_function(acc), place, i));
+                    kn_cuda_printed(w, "%s(%s, o%d_vec);", kn_cuda_store_function(w, i), place, i));
     if (!w->ph->how.unaligned)
         return;
     kn_cuda_line(w, "else");
@@ -144,7 +143,7 @@ static void write_vector_store(kn_cuda_writer *w, int i)
 static bool declare_quotients(kn_cuda_writer *w)
 {
     bool any = false;
-    for (int i = 0; i < w->ph->nest.values.len && w->ph->how.vec > 1 && !w->tiled; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         if (kn_cuda_divides_first(w, i)) {
             kn_cuda_line(w, "%s %s;", kn_cuda_vector_type(w, i), kn_cuda_vector(w, i));
             any = true;

@@ -1,6 +1,7 @@
 /* The sweeps of a phase over the members of a group: their loops, what they keep for each other, and what a group
  * computes and stores between them. */
 #include "codegen/emit/cuda/writer.h"
+#include "codegen/kir/remainder.h"
 
 /* The loop of the current sweep, over the steps that are on chip or over the others. */
 static const kn_sweep_loop *loop_of(const kn_cuda_writer *w, bool on_chip)
@@ -262,16 +263,6 @@ static void switch_to(kn_cuda_writer *w, const kn_phase *ph, bool rest)
     w->ph = ph;
 }
 
-static const kn_phase *phase_of_rest(kn_cuda_writer *w)
-{
-    kn_phase *rest = KN_NEW(w->t->arena, kn_phase);
-    *rest = kn_phase_copy(w->t->arena, w->ph);
-    rest->how.async = rest->how.rest_in_registers = false;
-    for (int i = 0; i < rest->how.holds.len; i++)
-        rest->how.holds.data[i].where = KN_KEEP_REGISTERS;
-    return rest;
-}
-
 static kn_cuda_unrolled steps_of_rest(kn_cuda_writer *w)
 {
     const char *lane = kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->how.vec);
@@ -285,7 +276,7 @@ void kn_cuda_load_rest(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     w->loaded_rest = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
-    switch_to(w, phase_of_rest(w), true);
+    switch_to(w, kn_phase_of_rest(w->t->arena, ph, w->k->fast), true);
     for (int i = 0; i < ph->nest.values.len; i++) {
         w->need[i] = ph->nest.values.data[i].kind == KN_V_LOAD && kn_kept(ph, i);
         if (w->need[i])
@@ -304,7 +295,7 @@ void kn_cuda_load_rest(kn_cuda_writer *w)
 static void write_rest(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    switch_to(w, phase_of_rest(w), true);
+    switch_to(w, kn_phase_of_rest(w->t->arena, ph, w->k->fast), true);
     const kn_cuda_unrolled all = steps_of_rest(w);
     kn_cuda_write_steps(w, &all);
     switch_to(w, ph, false);
@@ -382,7 +373,7 @@ static void write_loads_of_mixed(kn_cuda_writer *w, const kn_cuda_stride *by, bo
 
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader)
 {
-    const bool ahead = w->ph->how.mixed && kn_cuda_computes_ahead(w);
+    const bool ahead = kn_cuda_computes_ahead(w);
     if (w->ph->how.mixed)
         write_loads_of_mixed(w, by, ahead);
     const int last = w->ph->how.deferred ? 0 : kn_cuda_last_stage(w->ph);

@@ -1,8 +1,8 @@
 /* The tail of a single run: the elements behind its last whole vector, fewer than a vector has. Threads take one each,
  * in a step behind the loop of each sweep. It is the last threads that do: the last vectors mostly leave them idle. Rows
- * load it before their first sweep, so that it is in flight with the rest, and keep it in registers for all sweeps,
- * wherever else they keep vectors. */
+ * load it before their first sweep: codegen/kir/remainder.h. */
 #include "codegen/emit/cuda/writer.h"
+#include "codegen/kir/remainder.h"
 
 void kn_cuda_tail_range(kn_cuda_writer *w, const char *end, const char *mine)
 {
@@ -13,27 +13,6 @@ void kn_cuda_tail_range(kn_cuda_writer *w, const char *end, const char *mine)
                  *mine ? kn_cuda_printed(w, "%s ? %s : 0", mine, end) : end);
 }
 
-/* The phase with a single step of one element. */
-static kn_phase *phase_of_tail(kn_cuda_writer *w)
-{
-    kn_phase *tail = KN_NEW(w->t->arena, kn_phase);
-    *tail = kn_phase_copy(w->t->arena, w->ph);
-    tail->how.vec = tail->how.steps = 1;
-    tail->how.holds.len = 0;
-    tail->how.async = tail->how.hoisted = tail->how.rest_in_registers = false;
-    for (int i = 0; i < kn_accesses(tail); i++) {
-        kn_access *acc = kn_access_at(tail, i);
-        if (acc)
-            acc->vector = false;
-    }
-    for (int i = 0; i < tail->nest.values.len && tail->how.walk == KN_WALK_ROWS; i++) {
-        const kn_value *v = kn_value_at(tail, i);
-        if (v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps > 0)
-            kn_hold_value(w->t->arena, tail, i, KN_KEEP_REGISTERS);
-    }
-    return tail;
-}
-
 /* Switches to the tail; what it has loaded stays known. */
 static void enter_tail(kn_cuda_writer *w)
 {
@@ -42,7 +21,6 @@ static void enter_tail(kn_cuda_writer *w)
     w->loaded = w->loaded_tail;
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, n);
     w->need = KN_NEW_ARRAY(w->t->arena, bool, n);
-    w->lanes = NULL; /* elements go one by one */
     w->in_tail = true;
 }
 
@@ -58,7 +36,7 @@ static kn_cuda_unrolled step_of_tail(kn_cuda_writer *w)
 
 void kn_cuda_begin_tail(kn_cuda_writer *w)
 {
-    w->tail = phase_of_tail(w);
+    w->tail = kn_phase_of_tail(w->t->arena, w->ph, w->k->fast);
     w->loaded_tail = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     const kn_cuda_writer around = *w;
     enter_tail(w);

@@ -82,8 +82,6 @@ const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
 
 const char *kn_cuda_value(kn_cuda_writer *w, int i) { return kn_value_name(w->t->arena, w->ph, i); }
 
-bool kn_cuda_wide(const kn_phase *ph) { return ph->how.walk == KN_WALK_COLS && ph->how.vec > 1; }
-
 void kn_cuda_find_wide(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -91,7 +89,7 @@ void kn_cuda_find_wide(kn_cuda_writer *w)
     w->wide = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
     w->broadcast = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
     bool *differs = ph->how.packed ? w->broadcast : w->wide;
-    for (int i = 0; i < ph->nest.values.len && kn_cuda_wide(ph); i++) {
+    for (int i = 0; i < ph->nest.values.len && kn_vector_has_groups(ph); i++) {
         const kn_value *v = &ph->nest.values.data[i];
         int local;
         if (v->level != KN_GROUP)
@@ -124,14 +122,14 @@ const char *kn_cuda_operand(kn_cuda_writer *w, int i)
 
 void kn_cuda_open_groups(kn_cuda_writer *w)
 {
-    if (!kn_cuda_wide(w->ph))
+    if (!kn_vector_has_groups(w->ph))
         return;
     kn_cuda_open_each(w, "l", w->ph->how.vec);
 }
 
 void kn_cuda_close_groups(kn_cuda_writer *w)
 {
-    if (kn_cuda_wide(w->ph))
+    if (kn_vector_has_groups(w->ph))
         kn_cuda_close(w);
 }
 
@@ -198,14 +196,16 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
 {
     kn_text t = kn_text_new(w->t->arena);
     int va = kn_phase_vector_axis(w->ph);
+    const bool linear =
+        (kind == 'v' ? kn_transfer_of(w->ph, i) : kn_transfer_of_store(w->ph, i))->linear;
     if (acc->shifted)
         kn_putf(&t, "p%d_%c%d_offset", w->p, kind, i);
     bool of_group = w->ph->how.packed && acc->kind[va] == KN_STRIDE_ZERO;
-    if (acc->linear)
+    if (linear)
         kn_putf(&t, lane ? "%s(kn_index)(i + %s)" : "%s(kn_index)i", t.len ? " + " : "", lane);
     if (w->ph->how.linear)
         lane = NULL; /* its indices are its own */
-    for (int a = 0; a < w->ph->nest.naxes && !acc->linear; a++) {
+    for (int a = 0; a < w->ph->nest.naxes && !linear; a++) {
         if (acc->kind[a] == KN_STRIDE_ZERO)
             continue;
         const char *index = of_group          ? kn_cuda_printed(w, "(a%d + (kn_index)my_group)", a)

@@ -71,16 +71,9 @@ static const char *group_part(kn_cuda_writer *w, const kn_transpose *t)
     return kn_cuda_printed(w, "%c%d_group", t->store ? 'o' : 'v', t->of);
 }
 
-/* Groups of several axes take quotients to locate. Each thread has located its own; between memory and the tile it gets
- * where others are from the lanes that have them, which a warp has all of. */
-static bool asks_lanes(const kn_cuda_writer *w)
-{
-    return w->ph->nest.ngroup > 1 && w->ph->how.lanes <= KN_COLS_LANES;
-}
-
 void kn_cuda_locate_groups(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->how.transposes.len && asks_lanes(w); i++) {
+    for (int i = 0; i < w->ph->how.transposes.len && w->ph->how.shuffles; i++) {
         const kn_transpose *t = &w->ph->how.transposes.data[i];
         if (kn_in_tile(t))
             kn_cuda_line(w, "const kn_index %s = %s;", group_part(w, t),
@@ -89,7 +82,7 @@ void kn_cuda_locate_groups(kn_cuda_writer *w)
 }
 
 /* Opens a block's loop over the vectors along the members of a tile: that of group c which begins at member m. Where
- * lanes are asked for the group's part of the offset, `at`, none may have left the loop. */
+ * the group's part of the offset, `at`, is shuffled, no lane may have left the loop. */
 static void open_tile_vectors(kn_cuda_writer *w, const kn_transpose *t, int at_once)
 {
     const kn_phase *ph = w->ph;
@@ -105,9 +98,9 @@ static void open_tile_vectors(kn_cuda_writer *w, const kn_transpose *t, int at_o
         kn_cuda_line(w, "const int m = vector %% %d * %d, c = vector / %d;", a_group, t->vec,
                      a_group);
     }
-    if (asks_lanes(w) && vec == 1)
+    if (w->ph->how.shuffles && vec == 1)
         kn_cuda_line(w, "const kn_index at = __shfl_sync(0xffffffffu, %s, c);", group_part(w, t));
-    else if (asks_lanes(w))
+    else if (w->ph->how.shuffles)
         kn_cuda_line(w,
                      "const kn_index at = __shfl_sync(0xffffffffu, %s, c / %d) +"
                      " (kn_index)(c %% %d) * p%d_%c%d_stride%d;",
@@ -120,12 +113,12 @@ static void open_tile_vectors(kn_cuda_writer *w, const kn_transpose *t, int at_o
 /* The offset of a vector, of members from i on and of group g. */
 static const char *offset_of_vector(kn_cuda_writer *w, const kn_transpose *t)
 {
-    if (!asks_lanes(w))
+    if (!w->ph->how.shuffles)
         kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
-    return asks_lanes(w) ? kn_cuda_printed(w, "at + %s", part_of_offset(w, t, true))
-                         : kn_cuda_offset(w, kn_transposed_access(w->ph, t), t->store ? 'o' : 'v',
-                                          t->of, NULL);
+    return w->ph->how.shuffles ? kn_cuda_printed(w, "at + %s", part_of_offset(w, t, true))
+                               : kn_cuda_offset(w, kn_transposed_access(w->ph, t),
+                                                t->store ? 'o' : 'v', t->of, NULL);
 }
 
 /* Element k of a vector, in the tile. */
@@ -139,7 +132,7 @@ static const char *tile_element(kn_cuda_writer *w, const kn_transpose *t)
 static void write_tile_load(kn_cuda_writer *w, const kn_transpose *t)
 {
     open_tile_vectors(w, t, w->loop->loads);
-    if (!asks_lanes(w))
+    if (!w->ph->how.shuffles)
         kn_cuda_line(w, "const kn_count g = kn_least(tile * %d + c, groups - 1);",
                      kn_cols_width(w->ph));
     kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", t->vec);
@@ -155,10 +148,9 @@ static void write_tile_load(kn_cuda_writer *w, const kn_transpose *t)
 static void store_vector(kn_cuda_writer *w, const kn_transpose *t, const char *element,
                          const char *offset)
 {
-    const kn_access *acc = kn_transposed_access(w->ph, t);
     kn_cuda_line(w, "kn_vec<%s, %d> vec;", type_of(w, t), t->vec);
     kn_cuda_each(w, "k", t->vec, kn_cuda_printed(w, "vec.at[k] = %s;", element));
-    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(acc), array_of(w, t)->name,
+    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(w, t->of), array_of(w, t)->name,
                  offset);
 }
 

@@ -21,10 +21,10 @@ void kn_cuda_unaligned_range(kn_cuda_writer *w)
     const char *begins = NULL;
     int vec = w->ph->how.vec;
     for (int i = 0; !begins && i < w->ph->nest.values.len; i++)
-        if (kn_is_read(kn_value_at(w->ph, i)) && kn_value_at(w->ph, i)->access->vector)
+        if (kn_is_read(kn_value_at(w->ph, i)) && kn_transfer_of(w->ph, i)->vector)
             begins = group_offset(w, *w->ph->nest.values.data[i].access, 'v', i);
     for (int i = 0; !begins && i < w->ph->nest.stores.len; i++)
-        if (w->ph->nest.stores.data[i].access.vector)
+        if (kn_transfer_of_store(w->ph, i)->vector)
             begins = group_offset(w, w->ph->nest.stores.data[i].access, 'o', i);
     kn_cuda_line(w, "// lines and vectors are aligned, but the group begins within one");
     kn_cuda_line(w, "const kn_count misalignment = (kn_count)(%s) %% %d;", begins,

@@ -140,22 +140,6 @@ kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by, 
                               step_guard(w, by, guarded)};
 }
 
-/* Is value i, which the first sweep computes for later ones, made of no load of an element? Marks what it is made of. */
-static bool is_free_of_loads(const kn_cuda_writer *w, int i, bool *made)
-{
-    const kn_hold *h = kn_hold_of(w->ph, i);
-    bool free = h && h->where == KN_KEEP_REGISTERS && h->room == i && h->since == 0 &&
-                kn_value_at(w->ph, i)->kind == KN_V_ELEM;
-    if (!free)
-        return false;
-    kn_value_needs(w->ph, i, made);
-    for (int n = 0; n <= i; n++) {
-        const kn_value *v = kn_value_at(w->ph, n);
-        free = free && (!made[n] || v->level == KN_GROUP || !kn_is_read(v));
-    }
-    return free;
-}
-
 /* The lanes of a step before the first sweep: no reduction and no store is of it. */
 static void lanes_ahead(kn_cuda_writer *w)
 {
@@ -168,12 +152,9 @@ static void lanes_ahead(kn_cuda_writer *w)
 
 bool kn_cuda_computes_ahead(const kn_cuda_writer *w)
 {
-    bool *made = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1), any = false;
-    for (int i = 0; i < w->ph->nest.values.len && w->ph->how.prefetch; i++) {
-        if (kn_is_prefetched_of_group(w->ph, i))
-            return false;
-        any = any || is_free_of_loads(w, i, made);
-    }
+    bool any = false;
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        any = any || kn_selected_of(w->ph, i)->ahead;
     return any;
 }
 
@@ -185,8 +166,9 @@ void kn_cuda_compute_ahead(kn_cuda_writer *w, const kn_cuda_stride *by)
     for (int i = 0; i < n; i++)
         w->need[i] = false;
     for (int i = 0; i < n; i++) {
-        if (!is_free_of_loads(w, i, made))
+        if (!kn_selected_of(w->ph, i)->ahead)
             continue;
+        kn_value_needs(w->ph, i, made);
         kn_cuda_declare_kept(w, i, w->ph->how.steps);
         for (int m = 0; m <= i; m++)
             w->need[m] |= made[m];

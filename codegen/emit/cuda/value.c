@@ -36,96 +36,50 @@ const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype 
                            nin > 1 ? in[1] : "", nin > 2 ? ", " : "", nin > 2 ? in[2] : "");
 }
 
-/* Does value v divide by group value `by`, before fast math comes into it? */
-static bool divides_by_group(const kn_cuda_writer *w, const kn_value *v, int by)
-{
-    return kn_is_elem(v, KN_OP_DIV) && kn_is_float(v->dtype) && v->in[1] == by &&
-           w->ph->nest.values.data[by].level == KN_GROUP && !divides_fast(w, v->op, v->dtype);
-}
-
-/* How to divide by a group value that divides many numbers, or that is known before they are: by a divisor with its
- * reciprocal, whose name has this suffix. */
-typedef struct division {
+/* What divides by a group value whose reciprocal is computed once. Of an operand that is selected for this, `type` has %s
+ * for the divisor's type where that is not given; the divisor's name has the suffix. */
+static const struct {
     const char *suffix, *type, *make;
-} division;
+} divisors[] = {
+    [KN_SELECT_DIVISOR] = {"divisor", "kn_divisor<%s>", "kn_make_divisor"},
+    [KN_SELECT_APPROXIMATE_DIVISOR] = {"approx_divisor", "kn_approximate_divisor",
+                                       "kn_make_approximate_divisor"},
+    [KN_SELECT_INTEGER_DIVISOR] = {"int_divisor", "kn_integer_divisor", "kn_make_integer_divisor"},
+};
 
-static const division exact_f32 = {"divisor", "kn_divisor<float>", "kn_make_divisor"},
-                      exact_f64 = {"divisor", "kn_divisor<double>", "kn_make_divisor"},
-                      approximate_f32 = {"approx_divisor", "kn_approximate_divisor",
-                                         "kn_make_approximate_divisor"},
-                      integer_f32 = {"int_divisor", "kn_integer_divisor",
-                                     "kn_make_integer_divisor"};
-
-/* How value i divides by value `by`; NULL: by an ordinary division, or not at all. */
-static const division *division_of(const kn_cuda_writer *w, int i, int by)
-{
-    const kn_value *v = kn_value_at(w->ph, i);
-    if (v->kind != KN_V_ELEM || !divides_by_group(w, v, by))
-        return NULL;
-    if (v->level == KN_ELEMENT)
-        return w->imprecise[i] ? &approximate_f32 : v->dtype == KN_F64 ? &exact_f64 : &exact_f32;
-    return v->dtype == KN_F32 && w->ph->how.reciprocals && kn_is_known_integer(w->ph, by)
-               ? &integer_f32
-               : NULL;
-}
-
-/* What is kept may lie where one of its operands does, so that it cannot be computed again. */
 bool kn_cuda_divides_first(const kn_cuda_writer *w, int i)
 {
-    const kn_value *v = kn_value_at(w->ph, i);
-    if (v->kind != KN_V_ELEM || v->level != KN_ELEMENT || !w->need[i] || w->loaded[i] ||
-        kn_kept(w->ph, i))
-        return false;
-    const division *d = division_of(w, i, kn_value_at(w->ph, i)->in[1]);
-    return d == &exact_f32 || d == &exact_f64;
+    return kn_selected_of(w->ph, i)->first && w->need[i] && !w->loaded[i];
 }
 
 /* Declares the divisor of one kind of group value i, if there are such divisions. */
-static void define_divisor(kn_cuda_writer *w, int i, const division *d)
+static void define_divisor(kn_cuda_writer *w, int i, kn_select by)
 {
     bool divides = false;
     for (int j = i + 1; j < w->ph->nest.values.len; j++)
-        divides = divides || division_of(w, j, i) == d;
+        divides =
+            divides || (kn_selected_of(w->ph, j)->by == by && kn_value_at(w->ph, j)->in[1] == i);
     if (divides)
-        kn_cuda_declare(w, true, d->type,
-                        kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i), d->suffix), w->wide[i],
-                        kn_cuda_printed(w, "%s(%s)", d->make, kn_cuda_operand(w, i)));
+        kn_cuda_declare(
+            w, true,
+            kn_cuda_printed(w, divisors[by].type, kn_cuda_type(kn_value_at(w->ph, i)->dtype)),
+            kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i), divisors[by].suffix), w->wide[i],
+            kn_cuda_printed(w, "%s(%s)", divisors[by].make, kn_cuda_operand(w, i)));
 }
 
-/* Value i, a factor of 64 bits, as a number of 32; NULL: it may have more. */
+/* Factor i of 64 bits, as a number of 32. */
 static const char *narrow_factor(kn_cuda_writer *w, int i)
 {
     const kn_value *v = kn_value_at(w->ph, i);
-    if (v->kind == KN_V_CONST)
-        return v->value.i >> 32 == 0 ? kn_cuda_printed(w, "%uu", (unsigned)v->value.i) : NULL;
-    bool widened = kn_is_elem(v, KN_OP_CAST) && !kn_kept(w->ph, i) &&
-                   kn_value_at(w->ph, v->in[0])->dtype == KN_U32;
-    return widened ? kn_cuda_operand(w, v->in[0]) : NULL;
-}
-
-/* A product in 64 bits of factors of 32, which is one instruction; NULL: value i is none. */
-static const char *wide_product(kn_cuda_writer *w, int i)
-{
-    const kn_value *v = kn_value_at(w->ph, i);
-    if (!kn_is_elem(v, KN_OP_MUL) || v->dtype != KN_U64)
-        return NULL;
-    const char *x = narrow_factor(w, v->in[0]), *y = narrow_factor(w, v->in[1]);
-    return x && y ? kn_cuda_printed(w, "kn_multiply_wide(%s, %s)", x, y) : NULL;
-}
-
-bool kn_cuda_is_rounded_float(const kn_cuda_writer *w, int i)
-{
-    const kn_value *v = kn_value_at(w->ph, i);
-    return v->kind == KN_V_ELEM && v->dtype == KN_BF16 && !kn_kept(w->ph, i) &&
-           (v->op == KN_OP_WHERE ||
-            (v->op == KN_OP_CAST && kn_value_at(w->ph, v->in[0])->dtype == KN_F32));
+    return v->kind == KN_V_CONST ? kn_cuda_printed(w, "%uu", (unsigned)v->value.i)
+                                 : kn_cuda_operand(w, v->in[0]);
 }
 
 /* Value i, of bf16, as a float. What is only rounded to bf16 stays in a float's bits. */
 static const char *widened(kn_cuda_writer *w, int i)
 {
     const kn_value *v = kn_value_at(w->ph, i);
-    if (!kn_cuda_is_rounded_float(w, i))
+    if (!kn_selected_of(w->ph, i)->rounded)
         return kn_cuda_printed(w, "kn_cast<float>(%s)", kn_cuda_operand(w, i));
     if (v->op == KN_OP_CAST)
         return kn_cuda_printed(w, "kn_round_to_bf16(%s)", kn_cuda_operand(w, v->in[0]));
@@ -133,49 +87,60 @@ static const char *widened(kn_cuda_writer *w, int i)
                            widened(w, v->in[1]), widened(w, v->in[2]));
 }
 
+/* x divided by group value `by`. */
+static const char *quotient(kn_cuda_writer *w, kn_select how, const char *x, int by)
+{
+    const char *divisor = kn_cuda_printed(w, "%s_%s%s", kn_cuda_value(w, by), divisors[how].suffix,
+                                          w->wide[by] ? "[l]" : "");
+    const char *const quotients[] = {[KN_EACH_TESTED] = "%s / %s",
+                                     [KN_BY_RECIPROCAL] = "kn_divide_by_reciprocal(%s, %s, exact)",
+                                     [KN_BY_DIVISION] = "kn_divide_any(%s, %s)",
+                                     [KN_FOUND] = "%s / %s"};
+    return kn_cuda_printed(w, how == KN_SELECT_DIVISOR ? quotients[w->quotients] : "%s / %s", x,
+                           divisor);
+}
+
+/* The lowest bits of a position, of lane l. */
+static const char *lane_number(kn_cuda_writer *w, const kn_value *v)
+{
+    return kn_cuda_printed(w, "(%s)(l & %d)", kn_cuda_type(v->dtype),
+                           (int)kn_value_at(w->ph, v->in[1])->value.i);
+}
+
 const char *kn_cuda_expression(kn_cuda_writer *w, int i)
 {
-    const kn_value *v = &w->ph->nest.values.data[i];
-    const char *in[KN_MAX_IN] = {0}, *product = wide_product(w, i);
-    int bits;
-    if (product)
-        return product;
-    if (kn_is_elem(v, KN_OP_CAST) && v->dtype == KN_F32 &&
-        kn_value_at(w->ph, v->in[0])->dtype == KN_BF16)
+    const kn_value *v = kn_value_at(w->ph, i);
+    const kn_dtype operand = kn_value_at(w->ph, v->in[0])->dtype;
+    const kn_select by = kn_selected_of(w->ph, i)->by;
+    const char *in[KN_MAX_IN] = {0};
+    if (by == KN_SELECT_WIDE_PRODUCT)
+        return kn_cuda_printed(w, "kn_multiply_wide(%s, %s)", narrow_factor(w, v->in[0]),
+                               narrow_factor(w, v->in[1]));
+    if (by == KN_SELECT_LANE_NUMBER && w->in_step)
+        return lane_number(w, v);
+    if (kn_is_elem(v, KN_OP_CAST) && v->dtype == KN_F32 && operand == KN_BF16)
         return widened(w, v->in[0]);
-    if (w->lanes && v->level == KN_ELEMENT && kn_is_lane_number(w->ph, w->lanes, i, &bits))
-        return kn_cuda_printed(w, "(%s)(l & %d)", kn_cuda_type(v->dtype), bits);
     for (int k = 0; k < v->nin; k++)
         in[k] = kn_cuda_operand(w, v->in[k]);
-    const division *d = division_of(w, i, v->in[1]);
-    if (d) {
-        const char *by = kn_cuda_printed(w, "%s_%s%s", kn_cuda_value(w, v->in[1]), d->suffix,
-                                         w->wide[v->in[1]] ? "[l]" : "");
-        if (d == &approximate_f32 || d == &integer_f32)
-            return kn_cuda_printed(w, "%s / %s", in[0], by);
-        const char *const quotients[] = {[KN_EACH_TESTED] = "%s / %s",
-                                         [KN_BY_RECIPROCAL] =
-                                             "kn_divide_by_reciprocal(%s, %s, exact)",
-                                         [KN_BY_DIVISION] = "kn_divide_any(%s, %s)",
-                                         [KN_FOUND] = "%s / %s"};
-        return kn_cuda_printed(w, quotients[w->quotients], in[0], by);
-    }
-    if (!w->k->fast && kn_is_approximated(w->ph, w->imprecise, i))
+    switch (by) {
+    case KN_SELECT_DIVISOR:
+    case KN_SELECT_APPROXIMATE_DIVISOR:
+    case KN_SELECT_INTEGER_DIVISOR: return quotient(w, by, in[0], v->in[1]);
+    case KN_SELECT_INLINE_QUOTIENT: return kn_cuda_printed(w, "kn_divide(%s, %s)", in[0], in[1]);
+    case KN_SELECT_APPROXIMATION:
         return v->op == KN_OP_EXP
                    ? kn_cuda_printed(w, "kn_approximate_exp(%s)", in[0])
                    : kn_cuda_printed(w, "kn_approximate_quotient(%s, %s)", in[0], in[1]);
-    if (w->whole[i] == KN_WHOLE_LATER)
-        return in[0];
-    if (w->whole[i])
-        return kn_cuda_printed(w,
-                               w->whole[i] == KN_WHOLE_NEAREST ? "kn_cast_nearest<%s>(%s)"
-                                                               : "kn_cast_small<%s>(%s)",
-                               kn_cuda_type(v->dtype), in[0]);
-    if (w->ph->how.inline_quotients && v->level == KN_GROUP && kn_is_elem(v, KN_OP_DIV) &&
-        v->dtype == KN_F32)
-        return kn_cuda_printed(w, "kn_divide(%s, %s)", in[0], in[1]);
-    return kn_cuda_operation(w, v->op, v->dtype, w->ph->nest.values.data[v->in[0]].dtype, in,
-                             v->nin);
+    case KN_SELECT_SMALL_CAST:
+        return kn_cuda_printed(w, "kn_cast_small<%s>(%s)", kn_cuda_type(v->dtype), in[0]);
+    case KN_SELECT_NEAREST_CAST:
+        return kn_cuda_printed(w, "kn_cast_nearest<%s>(%s)", kn_cuda_type(v->dtype), in[0]);
+    case KN_SELECT_LATER_ROUNDING: return in[0];
+    case KN_SELECT_WIDE_PRODUCT:
+    case KN_SELECT_LANE_NUMBER:
+    case KN_SELECT_OPERATION: break;
+    }
+    return kn_cuda_operation(w, v->op, v->dtype, operand, in, v->nin);
 }
 
 void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr)
@@ -224,10 +189,9 @@ void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
 
 static void define_divisors(kn_cuda_writer *w, int i)
 {
-    define_divisor(w, i, &exact_f32);
-    define_divisor(w, i, &exact_f64);
-    define_divisor(w, i, &approximate_f32);
-    define_divisor(w, i, &integer_f32);
+    define_divisor(w, i, KN_SELECT_DIVISOR);
+    define_divisor(w, i, KN_SELECT_APPROXIMATE_DIVISOR);
+    define_divisor(w, i, KN_SELECT_INTEGER_DIVISOR);
 }
 
 void kn_cuda_group_value(kn_cuda_writer *w, int i)
@@ -277,12 +241,14 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
         if (s->kind == KN_STORE_ELEMENT || s->stage != stage || s->sends ||
             kn_stores_across(w->ph, s))
             continue;
-        bool wide = kn_cuda_wide(w->ph) && !w->ph->how.packed, once = wide && s->once >> va & 1;
+        bool wide = kn_vector_has_groups(w->ph) && !w->ph->how.packed,
+             once = wide && s->once >> va & 1;
         const char *who = w->ph->how.split && s->kind == KN_STORE_GROUP
                               ? kn_cuda_printed(w, "%s && split == 0", leader)
                               : leader;
         const bool partial = s->kind == KN_STORE_PARTIAL;
-        bool vector = s->access.vector && wide && !once && (partial || w->wide[s->value]);
+        bool vector = kn_transfer_of_store(w->ph, i)->vector && wide && !once &&
+                      (partial || w->wide[s->value]);
         const char *buf = w->k->bufs.data[s->access.buf].name,
                    *what = partial
                                ? kn_cuda_printed(w, wide && !vector ? "r%d[l]" : "r%d", s->value)

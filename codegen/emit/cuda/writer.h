@@ -16,7 +16,7 @@
  *   copies.c      asynchronous copies into shared memory
  *   unrolled.c    steps that are unrolled because each has registers of its own
  *   tail.c        what whole vectors leave of a single run
- *   scatter_sum.c members that a block compacts by their places
+ *   scatter_sum.c members that a block compacts by their destinations
  *   sweep.c       the sweeps of a phase over the members of a group
  *   group.c       which groups a block of rows works on
  *   mixed.c       mixed reductions, and deferred combines
@@ -25,11 +25,8 @@
 #ifndef KN_CODEGEN_CUDA_WRITER_H
 #define KN_CODEGEN_CUDA_WRITER_H
 
-#include "codegen/kir/halves.h"
 #include "codegen/kir/kir.h"
-#include "codegen/kir/lanes.h"
-#include "codegen/kir/precision.h"
-#include "codegen/kir/whole.h"
+#include "codegen/kir/selection.h"
 
 /* How the lanes of a step compute their quotients by group values: by the divisor's reciprocal, each with a test of its own
  * for whether that is exact. Or, where a step has several lanes, in passes over them: nothing but the quotients, by the
@@ -56,11 +53,8 @@ typedef struct kn_cuda_writer {
     bool *loaded;   /* kept, and already in its registers or its shared memory */
     bool *declared; /* its registers are declared */
     bool *wide; /* COLS: a group value that is an array, an element for each of a thread's groups */
-    bool *broadcast;       /* packed: a group value that differs from group to group */
-    bool *paired;          /* a value of both lanes of a pair; NULL where lanes go one by one */
-    const kn_lanes *lanes; /* what lanes have in common, or NULL */
-    const bool *imprecise; /* codegen/kir/precision.h */
-    const kn_whole *whole; /* codegen/kir/whole.h */
+    bool *broadcast; /* packed: a group value that differs from group to group */
+    bool *paired;    /* a value of both lanes of a pair; NULL where lanes go one by one */
     /* ---- the steps being written ---- */
     const kn_sweep_loop *loop;
     bool tiled;        /* they are of a tile, where transposed accesses find their elements */
@@ -105,8 +99,6 @@ const char *kn_cuda_operand(kn_cuda_writer *w, int i);
 const char *kn_cuda_operand_of_lane(kn_cuda_writer *w, int i, const char *lane);
 /* "v3_broadcast1[l]": value i as this sweep's steps have it in lane l after its broadcast. */
 const char *kn_cuda_broadcast_value(kn_cuda_writer *w, int i, const char *lane);
-/* In columns a thread has vec neighbouring groups. */
-bool kn_cuda_wide(const kn_phase *ph);
 /* Finds wide and broadcast values, on entering a phase. */
 void kn_cuda_find_wide(kn_cuda_writer *w);
 /* Opens and closes the loop over a thread's groups, where it has several. */
@@ -169,9 +161,7 @@ const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype 
                               const char *const *in, int nin);
 /* What value i, which is computed, is. */
 const char *kn_cuda_expression(kn_cuda_writer *w, int i);
-/* Is value i, of bf16, in a float's bits where it is widened? */
-bool kn_cuda_is_rounded_float(const kn_cuda_writer *w, int i);
-/* Is value i a quotient by a group value, exact to the last bit, that steps of several lanes compute before the rest? */
+/* Is value i an exact quotient that this sweep's steps of several lanes compute before the rest? */
 bool kn_cuda_divides_first(const kn_cuda_writer *w, int i);
 /* const T name = expr; for value i, and the same of what it loads. */
 void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr);
@@ -186,9 +176,9 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
 
 /* ---- caches.c ---- */
 
-/* "kn_load<4>(address)": n elements of value i. The function that stores vectors by an access. */
+/* "kn_load<4>(address)": n elements of value i. The function that stores the vectors of a store. */
 const char *kn_cuda_loaded(kn_cuda_writer *w, int i, int n, const char *address);
-const char *kn_cuda_store_function(const kn_access *acc);
+const char *kn_cuda_store_function(const kn_cuda_writer *w, int store);
 
 /* ---- unaligned.c ---- */
 
@@ -378,7 +368,7 @@ void kn_cuda_write_tail(kn_cuda_writer *w);
 
 /* ---- scatter_sum.c ---- */
 
-/* A sweep over the members whose places may be among the block's groups. */
+/* A sweep over the members whose destinations may be among the block's groups. */
 void kn_cuda_write_scatter_sum(kn_cuda_writer *w);
 
 /* ---- sweep.c ---- */

@@ -1,18 +1,18 @@
 // The blocks of a grid.
 
-// Phases side by side: a block's index among those that have a piece of the phase, and how many these are.
+// Phases side by side: a block's index among those that have a work item of the phase, and how many these are.
 struct kn_part_of_grid {
     unsigned block, blocks;
 };
 
-// The pieces of all such phases are dealt to the blocks in turn, and `first` of them lie in front of this phase's. Blocks without
-// a piece of it have larger indices.
-__device__ __forceinline__ kn_part_of_grid kn_part_of(unsigned first, unsigned pieces)
+// The work items of all such phases are assigned to the blocks round-robin, and `first` of them lie in front of this phase's. Blocks without
+// one of it have larger indices.
+__device__ __forceinline__ kn_part_of_grid kn_part_of(unsigned first, unsigned items)
 {
     const unsigned begin = first % gridDim.x;
     kn_part_of_grid part = {blockIdx.x < begin ? blockIdx.x + gridDim.x - begin : blockIdx.x - begin, gridDim.x};
-    if (pieces < part.blocks)
-        part.blocks = pieces;
+    if (items < part.blocks)
+        part.blocks = items;
     return part;
 }
 

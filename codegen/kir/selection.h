@@ -1,0 +1,67 @@
+/* Instruction selection: how a GPU computes each value of a bound phase, and how elements come into its accumulators. It
+ * follows from the nest and its schedule. The model counts what is selected, and the emitter prints it. */
+#ifndef KN_CODEGEN_SELECTION_H
+#define KN_CODEGEN_SELECTION_H
+
+#include "codegen/kir/phase.h"
+
+typedef enum kn_select {
+    KN_SELECT_OPERATION, /* its operation as it is; what is loaded or given is none */
+    /* quotients: by a group value that divides many numbers, or is known before they are, whose reciprocal is computed
+     * once. Exact where a test of each says so, and else by division; approximate; of a known integer, always exact */
+    KN_SELECT_DIVISOR,
+    KN_SELECT_APPROXIMATE_DIVISOR,
+    KN_SELECT_INTEGER_DIVISOR,
+    KN_SELECT_INLINE_QUOTIENT, /* without division's subroutine for extreme operands */
+    KN_SELECT_APPROXIMATION, /* of an exponential or a quotient that need not be exact: codegen/kir/precision.h */
+    KN_SELECT_WIDE_PRODUCT, /* one of 64 bits, of factors of 32: kn_is_narrow_factor() */
+    KN_SELECT_LANE_NUMBER,  /* the lowest bits of a position: codegen/kir/lanes.h */
+    /* codegen/kir/whole.h */
+    KN_SELECT_SMALL_CAST,
+    KN_SELECT_NEAREST_CAST,
+    KN_SELECT_LATER_ROUNDING,
+} kn_select;
+
+typedef struct kn_selected {
+    kn_select by;
+    /* so many lanes of a vector have the same, and compute it once: of all values that lanes share, a run as long as the
+     * shortest of these has, or 1 */
+    int alike;
+    bool known;  /* it depends on the lane alone */
+    bool packed; /* one instruction computes two 16-bit floats: those of two lanes */
+    bool first;  /* an exact quotient, which a step of several lanes may compute before the rest */
+    bool ahead;  /* the first sweep computes it before its loads, of which it needs none */
+    bool
+        rounded; /* of bf16, and only rounded to it or chosen: a float's bits have it where it is widened */
+} kn_selected;
+
+typedef enum kn_accumulate {
+    KN_ACCUMULATE_EACH,
+    KN_ACCUMULATE_COUNTED, /* moments of neighbouring groups, which share the count of members and its reciprocal */
+    KN_ACCUMULATE_VECTOR, /* the elements that a thread has of one group in a step, together */
+    KN_ACCUMULATE_BATCH,  /* those of the steps of a batch; of steps that come one by one, each */
+    /* the same as VECTOR of 16-bit floats whose maximum or minimum it is, two by an instruction */
+    KN_ACCUMULATE_HALVES,
+} kn_accumulate;
+
+struct kn_selection {
+    const kn_selected *values;
+    const kn_accumulate *reds;
+};
+
+/* Selects for a phase, in `a`; fast: fast_math. */
+const kn_selection *kn_select_phase(kn_arena *a, const kn_phase *phase, bool fast);
+
+static inline const kn_selected *kn_selected_of(const kn_phase *ph, int value)
+{
+    return &ph->selection->values[value];
+}
+static inline kn_accumulate kn_accumulated_by(const kn_phase *ph, int red)
+{
+    return ph->selection->reds[red];
+}
+
+/* Is value i, a factor of 64 bits, a number of 32 that is widened: a constant, or the cast of an operand? */
+bool kn_is_narrow_factor(const kn_phase *ph, int i);
+
+#endif
