@@ -11,6 +11,8 @@
  * share a multiprocessor where there are clusters. Transposed stores write whole lines in any case, so that half a
  * line a tile is better than more than 8 blocks that wait for each other; others are split instead. The sizes below,
  * and async copies, are measured: docs/lab/columns-on-chip.md. */
+#include <stdlib.h>
+
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
@@ -29,17 +31,25 @@ enum {
     FEW_BLOCKS = 8,          /* of a cluster: at every combine each waits for the last */
     COPIES = 4,              /* steps whose async copies a thread starts at a time */
     MOST_STATIC = 40 * 1024, /* static shared memory: a kernel has 48 KB of it */
+    MANY_STRIDED = 1 << 17,  /* elements */
 };
 
-/* Is the primary access contiguous along the groups, and not along the members? */
-/* A single group of columns, whose members are neighbours then, is rows; if it must be as one of many, columns. */
+/* Is the primary access contiguous along the groups, or are neighbouring groups nearer in memory than members, as of every
+ * second element of a row? Few of these are in a cache anyhow. A single group of columns, whose members are neighbours then, is
+ * rows; if it must be as one of many, columns. */
 static bool can(const kn_phase *ph)
 {
     const kn_access *a = kn_phase_primary(ph);
     if (!a || ph->nest.ngroup == 0)
         return false;
-    bool rows = ph->nest.naxes > ph->nest.ngroup && a->stride[ph->nest.naxes - 1] == 1;
-    return a->stride[ph->nest.ngroup - 1] == 1 && (!rows || kn_is_invariant(ph));
+    const bool members = ph->nest.naxes > ph->nest.ngroup;
+    const int64_t group = llabs(a->stride[ph->nest.ngroup - 1]),
+                  member = members ? llabs(a->stride[ph->nest.naxes - 1]) : 0;
+    if (member == 1 && !kn_is_invariant(ph))
+        return false;
+    return a->stride[ph->nest.ngroup - 1] == 1 ||
+           (group > 1 && group < member && !ph->universal &&
+            kn_scheduled_groups(ph) * ph->nest.members >= MANY_STRIDED);
 }
 
 /* Bytes that a block keeps. */
