@@ -27,7 +27,7 @@ if [[ -z ${KILN_THOROUGH:-} ]]; then
     cmake --install "$build" --prefix "$scratch/prefix" >"$scratch/install.log"
     options+=(-C cmake.define.KILN_INSTALLED=ON -C "cmake.define.CMAKE_PREFIX_PATH=$scratch/prefix")
 else
-    options+=(-C "cmake.define.CMAKE_C_FLAGS_RELEASE=-O0 -DNDEBUG")
+    options+=(-C cmake.build-type=Debug -C cmake.define.CMAKE_C_FLAGS_DEBUG=-O0)
 fi
 rm -rf "$scratch/wheels"
 "$python" -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w "$scratch/wheels" "${options[@]}" \
