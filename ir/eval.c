@@ -3,14 +3,23 @@
 #include "ir/eval_impl.h"
 #include "ir/special.h"
 
+/* By fields: a compiler clears an initialised one by stores across them, for which whoever reads a field waits. */
 static kn_scalar of_float(kn_dtype t, double f)
 {
-    return (kn_scalar){.dtype = t, .f = kn_round(t, f)};
+    kn_scalar v;
+    v.dtype = t;
+    v.f = kn_round(t, f);
+    v.im = 0;
+    return v;
 }
 
 static kn_scalar of_int(kn_dtype t, uint64_t i)
 {
-    return (kn_scalar){.dtype = t, .i = kn_int_wrap(t, i)};
+    kn_scalar v;
+    v.dtype = t;
+    v.i = kn_int_wrap(t, i);
+    v.im = 0;
+    return v;
 }
 
 static kn_scalar of_bool(bool b) { return of_int(KN_BOOL, b); }

@@ -53,24 +53,26 @@ static void run_elem(interp *ip, const kn_node *n, kn_tensor *out)
 {
     int64_t index[KN_MAX_RANK] = {0}, offset[KN_MAX_IN] = {0}, stride[KN_MAX_IN][KN_MAX_RANK];
     const kn_tensor *x[KN_MAX_IN] = {0};
+    kn_scalar in[KN_MAX_IN] = {0};
+    const kn_cell *c[KN_MAX_IN] = {0};
     for (int k = 0; k < n->nin; k++) {
         x[k] = &ip->of[n->in[k]->id];
+        in[k].dtype = n->in[k]->dtype;
         for (int j = 0; j < n->rank; j++)
             stride[k][j] = x[k]->shape[j] == 1 ? 0 : x[k]->stride[j];
     }
     for (int64_t i = 0; i < out->count; i++) {
-        kn_scalar in[KN_MAX_IN] = {0};
-        const kn_cell *c[KN_MAX_IN] = {0};
         for (int k = 0; k < n->nin; k++) {
             c[k] = &x[k]->cells[offset[k]];
-            in[k] = kn_cell_value(n->in[k]->dtype, c[k]);
+            in[k].i = c[k]->i;
+            in[k].im = c[k]->im;
         }
         kn_scalar r = kn_eval(n->op, n->dtype, in);
         out->cells[i].i = r.i;
         out->cells[i].im = r.im;
         if (ip->bounds) {
-            out->cells[i].err = kn_interp_bound(n, r, in, c, ip->fast);
-            out->cells[i].rough = kn_interp_rough(n, r, in, c);
+            out->cells[i].err = kn_interp_bound(n, &r, in, c, ip->fast);
+            out->cells[i].rough = kn_interp_rough(n, &r, in, c);
         }
         for (int j = n->rank - 1; j >= 0; j--) {
             bool carry = ++index[j] == out->shape[j];

@@ -1,4 +1,5 @@
-/* How far a device's results may be from the reference: the bounds of ir/ops.def, carried through a program. */
+/* How far a device's results may be from the reference: the bounds of ir/ops.def, carried through a program. Scalars go
+ * by address: one is written field by field, and a copy of it at once waits for those stores. */
 #include <math.h>
 #include <string.h>
 
@@ -9,32 +10,32 @@
 static bool is_nan(kn_scalar v) { return isnan(kn_scalar_number(v)) || isnan(v.im); }
 
 /* |a - b|, infinite when one of them is not finite and they differ. */
-static double distance(kn_scalar a, kn_scalar b)
+static double distance(const kn_scalar *a, const kn_scalar *b)
 {
-    double x = kn_scalar_number(a), y = kn_scalar_number(b);
-    if ((x == y && a.im == b.im) || (is_nan(a) && is_nan(b)))
+    double x = kn_scalar_number(*a), y = kn_scalar_number(*b);
+    if ((x == y && a->im == b->im) || (is_nan(*a) && is_nan(*b)))
         return 0;
-    double d = a.im == b.im ? fabs(x - y) : hypot(x - y, a.im - b.im);
+    double d = a->im == b->im ? fabs(x - y) : hypot(x - y, a->im - b->im);
     return isnan(d) ? INFINITY : d;
 }
 
 /* Of numbers that are not finite only copies are known: which part of a result is NaN or infinite hangs on the order in
  * which it is computed. */
-static double complex_rounding(double err, double ulp, kn_scalar r)
+static double complex_rounding(double err, double ulp, const kn_scalar *r)
 {
-    double x = hypot(r.f, r.im);
+    double x = hypot(r->f, r->im);
     if (isnan(x) || isinf(x))
         return err > 0 || ulp > 0 ? INFINITY : 0;
-    err += 2 * ulp * (kn_unit_roundoff(r.dtype) * x + 2 * kn_least(r.dtype));
-    return ulp > 0 && x + err > kn_largest(r.dtype) / 2 ? INFINITY : err;
+    err += 2 * ulp * (kn_unit_roundoff(r->dtype) * x + 2 * kn_least(r->dtype));
+    return ulp > 0 && x + err > kn_largest(r->dtype) / 2 ? INFINITY : err;
 }
 
 /* `err` plus the operation's own rounding; infinite where the result may overflow. The reference rounds too, to the
  * same side only where both round the same number: else a device's result may be the next number on the other side. */
-double kn_interp_rounding(double err, double ulp, kn_scalar r)
+double kn_interp_rounding(double err, double ulp, const kn_scalar *r)
 {
-    double x = fabs(kn_scalar_number(r)), u = kn_unit_roundoff(r.dtype);
-    if (kn_is_complex(r.dtype))
+    double x = fabs(kn_scalar_number(*r)), u = kn_unit_roundoff(r->dtype);
+    if (kn_is_complex(r->dtype))
         return complex_rounding(err, ulp, r);
     if (u == 0 || isnan(x))
         return err;
@@ -42,15 +43,14 @@ double kn_interp_rounding(double err, double ulp, kn_scalar r)
         return err > 0 ? INFINITY : 0;
     if (ulp > 0.5 || (ulp > 0 && err > 0))
         ulp += 0.5;
-    err += 2 * ulp * (u * x + fmax(kn_least(r.dtype) / 2, 0x1p-1074));
-    return x + err > kn_largest(r.dtype) ? INFINITY : err;
+    err += 2 * ulp * (u * x + fmax(kn_least(r->dtype) / 2, 0x1p-1074));
+    return x + err > kn_largest(r->dtype) ? INFINITY : err;
 }
 
 /* Directions that a value can move in: there and back along the real line, of complex numbers along the imaginary
  * one. */
 static unsigned directions(kn_dtype t) { return kn_is_complex(t) ? 4 : 2; }
 
-/* Only the value is written: a copy of all of it would be read before the store is done. */
 static void move(kn_scalar *to, const kn_scalar *from, double by, unsigned direction)
 {
     by = direction % 2 ? by : -by;
@@ -90,14 +90,13 @@ static bool may_wrap(const kn_node *n, const kn_scalar *in)
     return r < kn_int_min(n->dtype) || r > kn_int_max(n->dtype);
 }
 
-/* The farthest that the result gets when every operand in `mask` moves to an end of its interval. */
-static double farthest(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c,
-                       unsigned mask)
+/* The farthest that the result gets when every operand in `mask` moves to an end of its interval. `varied` are the
+ * operands, which are moved in it. */
+static double farthest(const kn_node *n, const kn_scalar *r, const kn_scalar *in,
+                       const kn_cell *const *c, unsigned mask, kn_scalar *varied)
 {
     double worst = 0;
     unsigned all = 1;
-    kn_scalar varied[KN_MAX_IN];
-    memcpy(varied, in, sizeof varied);
     for (int k = 0; k < n->nin; k++)
         all *= mask >> k & 1 ? directions(in[k].dtype) : 1;
     for (unsigned ends = 0; ends < all; ends++) {
@@ -110,8 +109,13 @@ static double farthest(const kn_node *n, kn_scalar r, const kn_scalar *in, const
             }
         if (may_wrap(n, varied))
             return INFINITY;
-        double d = distance(r, kn_eval(n->op, n->dtype, varied));
+        const kn_scalar there = kn_eval(n->op, n->dtype, varied);
+        double d = distance(r, &there);
         worst = d > worst ? d : worst;
+    }
+    for (int k = 0; k < n->nin; k++) {
+        varied[k].i = in[k].i;
+        varied[k].im = in[k].im;
     }
     return worst;
 }
@@ -136,7 +140,8 @@ static double ulp_of(const kn_node *n, const kn_scalar *in)
 /* How far off an operation with correct operands may be: a quotient by 2 units of its last place, an exponential by 4
  * and 3/4 for each unit of its operand; others only pass on the errors of their operands. Infinite where the result
  * may leave f32's range. */
-double kn_interp_rough(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c)
+double kn_interp_rough(const kn_node *n, const kn_scalar *r, const kn_scalar *in,
+                       const kn_cell *const *c)
 {
     double rough = 0;
     if (n->dtype != KN_F32)
@@ -153,12 +158,12 @@ double kn_interp_rough(const kn_node *n, kn_scalar r, const kn_scalar *in, const
         rough += 4 * kn_unit_roundoff(KN_F32);
     if (n->op == KN_OP_EXP)
         rough = (8 + 1.5 * fabs(in[0].f)) * kn_unit_roundoff(KN_F32);
-    return fabs(r.f) * (1 + rough) > kn_largest(KN_F32) ? INFINITY : rough;
+    return fabs(r->f) * (1 + rough) > kn_largest(KN_F32) ? INFINITY : rough;
 }
 
 /* How far the result is from that of an f32 which is off as it may be where nothing is left of it but this rounding to
  * 16 bits. An exponential that is itself what is rounded keeps its own bound. */
-static double rough_rounding(const kn_node *n, kn_scalar r, const kn_scalar *in,
+static double rough_rounding(const kn_node *n, const kn_scalar *r, const kn_scalar *in,
                              const kn_cell *const *c)
 {
     bool cast =
@@ -167,31 +172,37 @@ static double rough_rounding(const kn_node *n, kn_scalar r, const kn_scalar *in,
         return 0;
     double q = cast ? in[0].f : in[0].f / in[1].f;
     double off = (cast ? c[0]->rough : 4 * kn_unit_roundoff(KN_F32)) * fabs(q);
-    kn_scalar less = r, more = r;
     if (!isfinite(q) || off == 0)
         return 0;
     if (!isfinite(off))
         return INFINITY;
-    less.f = kn_round(r.dtype, q - off);
-    more.f = kn_round(r.dtype, q + off);
-    return fmax(distance(r, less), distance(r, more));
+    kn_scalar less = *r, more = *r;
+    less.f = kn_round(r->dtype, q - off);
+    more.f = kn_round(r->dtype, q + off);
+    return fmax(distance(r, &less), distance(r, &more));
 }
 
 /* `err` plus the own rounding of n. */
-static double own_rounding(double err, const kn_node *n, kn_scalar r, const kn_scalar *in,
+static double own_rounding(double err, const kn_node *n, const kn_scalar *r, const kn_scalar *in,
                            const kn_cell *const *c, bool fast)
 {
-    kn_scalar of = r;
-    double ulp = fast ? kn_fast_ulp(n, in, r, &of) : ulp_of(n, in);
+    kn_scalar of;
+    double ulp = ulp_of(n, in);
+    if (fast) {
+        of = *r;
+        ulp = kn_fast_ulp(n, in, *r, &of);
+        r = &of;
+    }
     err += rough_rounding(n, r, in, c);
-    return isinf(ulp) ? INFINITY : kn_interp_rounding(err, ulp, of);
+    return isinf(ulp) ? INFINITY : kn_interp_rounding(err, ulp, r);
 }
 
-double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c,
-                       bool fast)
+double kn_interp_bound(const kn_node *n, const kn_scalar *r, const kn_scalar *in,
+                       const kn_cell *const *c, bool fast)
 {
     double err = 0, reach = 0;
     unsigned inexact = 0;
+    kn_scalar varied[KN_MAX_IN];
     if (asks_sign_of_nan(n, in))
         return INFINITY;
     for (int k = 0; k < n->nin; k++) {
@@ -199,14 +210,16 @@ double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const
             continue;
         if (isinf(c[k]->err) || c[k]->err > 0x1p62)
             return INFINITY;
+        if (!inexact)
+            memcpy(varied, in, sizeof varied);
         inexact |= 1u << k;
-        err += farthest(n, r, in, c, 1u << k);
+        err += farthest(n, r, in, c, 1u << k, varied);
         reach += c[k]->err;
     }
     if (!inexact)
         return own_rounding(0, n, r, in, c, fast);
     if (inexact & (inexact - 1)) { /* together they may do more: (0 +- e) * (0 +- e) */
-        double together = farthest(n, r, in, c, inexact);
+        double together = farthest(n, r, in, c, inexact, varied);
         err = together > err ? together : err;
     }
     bool close = kn_ops[n->op].rule == KN_RULE_COMPARE && kn_is_inexact(in[0].dtype) &&

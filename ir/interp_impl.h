@@ -44,14 +44,15 @@ static inline void kn_interp_step(int64_t *index, const int64_t *shape, int rank
     }
 }
 
-/* How far the result of an elementwise node's operation, r of operands `in`, may be from a device's, whose operands are
+/* How far the result of an elementwise node's operation, *r of operands `in`, may be from a device's, whose operands are
  * off by the errors in `c`; with `fast`, under fast_math. */
-double kn_interp_bound(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c,
-                       bool fast);
+double kn_interp_bound(const kn_node *n, const kn_scalar *r, const kn_scalar *in,
+                       const kn_cell *const *c, bool fast);
 /* What `rough` is of that result. */
-double kn_interp_rough(const kn_node *n, kn_scalar r, const kn_scalar *in, const kn_cell *const *c);
+double kn_interp_rough(const kn_node *n, const kn_scalar *r, const kn_scalar *in,
+                       const kn_cell *const *c);
 /* `err` plus a rounding of that many ULP; infinite where the result may overflow. */
-double kn_interp_rounding(double err, double ulp, kn_scalar r);
+double kn_interp_rounding(double err, double ulp, const kn_scalar *r);
 
 /* May the result jump or be infinite somewhere inside an operand's interval, so that its ends say nothing? */
 bool kn_interp_may_jump(const kn_node *n, const kn_scalar *in, const kn_cell *const *c);

@@ -53,7 +53,7 @@ static kn_cell finish_complex(const kn_node *n, const accumulation *acc)
                          .f = kn_round(t, (double)creall(acc->turned)),
                          .im = kn_round(t, (double)cimagl(acc->turned))};
     return (kn_cell){
-        .f = v.f, .im = v.im, .err = kn_interp_rounding(isnan(err) ? INFINITY : err, 1, v)};
+        .f = v.f, .im = v.im, .err = kn_interp_rounding(isnan(err) ? INFINITY : err, 1, &v)};
 }
 
 static void accumulate(accumulation *acc, kn_op op, kn_dtype t, const kn_cell *c, double shift)
@@ -154,7 +154,7 @@ static kn_cell finish_float(const kn_node *n, const accumulation *acc, double sh
     double ulp = n->op == KN_OP_MIN || n->op == KN_OP_MAX ? 0 : 1;
     kn_scalar v = {.dtype = t, .f = kn_round(t, (double)r)};
     kn_cell c = {.f = v.f,
-                 .err = kn_interp_rounding(isnan((double)err) ? INFINITY : (double)err, ulp, v)};
+                 .err = kn_interp_rounding(isnan((double)err) ? INFINITY : (double)err, ulp, &v)};
     bool sum = n->op == KN_OP_SUM || n->op == KN_OP_MEAN;
     if (t == KN_F32 && sum && kn_view_root(n->in[0])->op == KN_OP_EXP && acc->rough > 0)
         c.rough = (double)(acc->rough / fabsl(acc->sum));
@@ -240,7 +240,7 @@ static void combine_cells(const kn_reducer *r, kn_cell *a, const kn_cell *b, boo
         value[first + i] =
             (kn_cell){.i = made.i,
                       .im = made.im,
-                      .err = s->op == KN_OP_CONST ? 0 : kn_interp_bound(&as, made, in, c, fast)};
+                      .err = s->op == KN_OP_CONST ? 0 : kn_interp_bound(&as, &made, in, c, fast)};
     }
     for (int c = 0; c < r->count; c++)
         a[c] = value[r->result[c]];

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The C that the CPU device compiles, under the address and undefined behaviour sanitizers; the program that runs it has none.
-# The optimiser adds no errors to see, and takes most of the time: -O1, behind what the library asks for.
+# The optimiser adds no errors to see, and takes most of the time: -O0, behind what the library asks for.
 # usage: sanitized.sh PROGRAM [COMPILER]; 77: the compiler has no sanitizers
 set -euo pipefail
 program=$1 compiler=${2:-gcc}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 runtime=$("$compiler" -print-file-name=libasan.so 2>/dev/null) || exit 77
-printf '#!/bin/sh\nunset LD_PRELOAD\nexec %s "$@" -O1 -fsanitize=address,undefined -fno-sanitize-recover=all\n' "$compiler" > "$dir/cc"
+printf '#!/bin/sh\nunset LD_PRELOAD\nexec %s "$@" -O0 -fsanitize=address,undefined -fno-sanitize-recover=all\n' "$compiler" > "$dir/cc"
 chmod +x "$dir/cc"
 echo 'int x;' > "$dir/x.c"
 if [[ ! -e $runtime ]] || ! "$dir/cc" -shared -fPIC "$dir/x.c" -o "$dir/x.so" 2>/dev/null; then

@@ -103,6 +103,24 @@ kn_status read_sizes(const kn_graph *g, const char *text, int64_t *sizes)
     return kn_symbols_derive(g->syms, g->arena, sizes);
 }
 
+/* With sizes, without data. NULL for sizes that have no meaning. */
+static program *sized(kn_graph *g, const char *sizes)
+{
+    program *p = KN_NEW(g->arena, program);
+    *p = (program){.arena = g->arena, .graph = g, .positive = true};
+    if (read_sizes(g, sizes, p->sizes) != KN_OK)
+        return NULL;
+    for (int i = 0; i < p->graph->inputs.len; i++)
+        p->omitted[i] = p->graph->inputs.data[i].has_default;
+    return p;
+}
+
+program *program_to_plan(kn_arena *a, const char *text, const char *path, const char *sizes)
+{
+    kn_graph *g = kn_graph_new(a, "program");
+    return kn_parse(g, text, path) == KN_OK ? sized(g, sizes) : NULL;
+}
+
 program *program_of_text(kn_arena *a, const char *text, const char *path, const char *sizes,
                          uint64_t seed)
 {
@@ -112,12 +130,10 @@ program *program_of_text(kn_arena *a, const char *text, const char *path, const 
 
 program *program_of_graph(kn_graph *g, const char *sizes, uint64_t seed)
 {
-    program *p = KN_NEW(g->arena, program);
-    *p = (program){.arena = g->arena, .seed = seed, .graph = g, .positive = true};
-    if (read_sizes(g, sizes, p->sizes) != KN_OK)
+    program *p = sized(g, sizes);
+    if (!p)
         return NULL;
-    for (int i = 0; i < p->graph->inputs.len; i++)
-        p->omitted[i] = p->graph->inputs.data[i].has_default;
+    p->seed = seed;
     p->compact = seed == 0;
     return program_with_data(p);
 }

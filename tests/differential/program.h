@@ -78,6 +78,8 @@ program *program_of_text(kn_arena *a, const char *text, const char *path, const 
                          uint64_t seed);
 /* The same of a graph, in its arena. */
 program *program_of_graph(kn_graph *g, const char *sizes, uint64_t seed);
+/* A program in the text form that is only planned: it has sizes, but neither data nor results, which large ones take long for. */
+program *program_to_plan(kn_arena *a, const char *text, const char *path, const char *sizes);
 /* The size of each symbol, from such a text; those that neither it nor other sizes tell are KN_UNBOUND. */
 kn_status read_sizes(const kn_graph *g, const char *text, int64_t *sizes);
 /* The program of a .kiln file. NULL with a message also when there is no such file. */

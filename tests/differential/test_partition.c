@@ -399,7 +399,7 @@ static double plan_text(kn_context *ctx, const char *text, const char *sizes, co
 {
     kn_arena a;
     kn_arena_init(&a, NULL);
-    program *p = program_of_text(&a, text, "text", sizes, 0);
+    program *p = program_to_plan(&a, text, "text", sizes);
     assert_non_null(p);
     kn_program *prog = compile(ctx, p);
     double ns = plan(p, prog, &(place){arch, false}, fusion, NULL);
@@ -471,7 +471,7 @@ static int64_t work_of(kn_program *prog, const char *text, const char *sizes, co
 {
     kn_arena a;
     kn_arena_init(&a, NULL);
-    const program *p = program_of_text(&a, text, "text", sizes, 0);
+    const program *p = program_to_plan(&a, text, "text", sizes);
     assert_non_null(p);
     int64_t before = kn_work_done();
     assert_true(plan_by(p, prog, at, true, NULL, &prog->known) > 0);
@@ -493,8 +493,7 @@ static void test_another_size(void **state)
     kn_context *ctx;
     kn_arena_init(&a, NULL);
     ctx = open_context("cpu");
-    kn_program *prog =
-        compile(ctx, program_of_text(&a, layernorm_backward, "text", "N=68 C=40", 0));
+    kn_program *prog = compile(ctx, program_to_plan(&a, layernorm_backward, "text", "N=68 C=40"));
     for (size_t i = 0; i < 2; i++) {
         int64_t first = work_at(prog, "N=68 C=40", places[i].arch);
         assert_true(work_at(prog, "N=70 C=40", places[i].arch) * 4 < first);
@@ -542,7 +541,7 @@ static void test_work(void **state)
         const place at = {planned[i].arch, true};
         kn_arena a;
         kn_arena_init(&a, NULL);
-        kn_program *prog = compile(ctx, program_of_text(&a, text, "text", sizes, 0));
+        kn_program *prog = compile(ctx, program_to_plan(&a, text, "text", sizes));
         int64_t searched = work_of(prog, text, sizes, &at), known = work_of(prog, text, sizes, &at);
         if (searched > planned[i].searched || known > planned[i].known)
             print_error("%s with %s on %s: %lld steps to search and plan, %lld to plan\n", text,

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel of the Python package, installs it into an environment of its own and tests it there. The library is that
-# of the build; with KILN_THOROUGH=1 it is compiled as a part of the wheel, as a user's is.
+# of the build; with KILN_THOROUGH=1 it is compiled as a part of the wheel, as a user's is but for the optimiser: what that makes
+# of it is tested in the build.
 # usage: wheel.sh BUILD_DIR SCRATCH_DIR
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -25,6 +26,8 @@ if [[ -z ${KILN_THOROUGH:-} ]]; then
     rm -rf "$scratch/prefix"
     cmake --install "$build" --prefix "$scratch/prefix" >"$scratch/install.log"
     options+=(-C cmake.define.KILN_INSTALLED=ON -C "cmake.define.CMAKE_PREFIX_PATH=$scratch/prefix")
+else
+    options+=(-C cmake.build-type=Debug -C cmake.define.CMAKE_C_FLAGS_DEBUG=-O0)
 fi
 rm -rf "$scratch/wheels"
 "$python" -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w "$scratch/wheels" "${options[@]}" \

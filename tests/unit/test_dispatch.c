@@ -7,6 +7,7 @@
 
 #include "bench/null_device.h"
 #include "tests/device.h"
+#include "tests/effort.h"
 #include "tests/random.h"
 
 /* ---- counted memory ---- */
@@ -325,7 +326,7 @@ static uint64_t run_classes(null_context *n)
 static void test_classes(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 8; seed++) {
+    for (uint64_t seed = 1; seed <= EFFORT(8, 2); seed++) {
         null_context n;
         null_open(&n, &kn_malloc_allocator);
         n.dev.compile = note_kernel;
@@ -345,7 +346,7 @@ static void test_clusters_keep(void **state)
 {
     (void)state;
     int cluster = 0, largest = 0, part = 0;
-    for (int64_t members = 179200; members < 179600; members += 8) {
+    for (int64_t members = 179200; members < 179600; members += EFFORT(8, 32)) {
         null_context n;
         null_open(&n, &kn_malloc_allocator);
         n.dev.compile = note_cluster;
