@@ -168,6 +168,7 @@ typedef struct kn_c_writing {
     bool *known;  /* per value: declared at the top */
     bool *loaded; /* per value: read in this loop already */
     bool dry;     /* values are computed without being written anywhere */
+    bool widened; /* bytes that the loop reads were made integers of 4 before */
 } kn_c_writing;
 
 static inline const kn_value *kn_c_value_at(const kn_c_writing *g, int v)
