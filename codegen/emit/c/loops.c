@@ -52,7 +52,7 @@ static void put_steps(kn_c_writer *w, const kn_access *acc, int at)
 const char *kn_c_element(kn_c_writing *g, int v)
 {
     kn_c_writer *w = g->w;
-    if (w->transposed[v] >= 0)
+    if (w->copy[v] >= 0)
         return kn_c_printed(w, "p%d[l]", v);
     return kn_c_printed(w, "p%d[%s]", v,
                         kn_c_subscript(w, kn_c_access(w->ph, v), kn_c_number_of(w->ph, false, v)));
@@ -246,12 +246,19 @@ static void put_pointer(kn_c_writing *g, int i)
     kn_c_writer *w = g->w;
     const kn_value *v = kn_c_value_at(g, i);
     const char *type = kn_c_type(v->dtype);
-    if (w->transposed[i] >= 0) {
-        kn_c_line(w, "const %s *const p%d = (const %s *)(s->block + %d * c->slot) + s->line;", type,
-                  i, type, w->transposed[i]);
+    const char *at = kn_c_origin(w, v->access, kn_c_number_of(w->ph, false, i), false);
+    if (w->packed && w->copy[i] >= 0) {
+        const char *flat = v->kind == KN_V_INDEX
+                               ? ""
+                               : kn_c_printed(w, "(%s *)c->buf[%d]%s", type, v->access->buf, at);
+        kn_c_line(w, "const %s *const p%d = %s;", type, i, kn_c_packed(w, type, w->copy[i], flat));
         return;
     }
-    const char *at = kn_c_origin(w, v->access, kn_c_number_of(w->ph, false, i), false);
+    if (w->copy[i] >= 0) {
+        kn_c_line(w, "const %s *const p%d = (const %s *)(s->block + %d * c->slot) + s->line;", type,
+                  i, type, w->copy[i]);
+        return;
+    }
     if (v->kind == KN_V_INDEX) {
         kn_c_line(w, "const i64 p%d = 0%s;", i, at);
         return;
@@ -314,12 +321,16 @@ static void put_top(kn_c_writing *g)
             continue;
         const kn_buf *buf = &w->k->bufs.data[st->access.buf];
         const char *type = kn_c_type(buf->dtype);
-        kn_c_line(w, "%s *const q%d = (%s *)c->buf[%d]%s; /* %s */", type, s, type, st->access.buf,
-                  kn_c_origin(w, &st->access, kn_c_number_of(p, true, s), partial), buf->name);
+        const char *to =
+            kn_c_printed(w, "(%s *)c->buf[%d]%s", type, st->access.buf,
+                         kn_c_origin(w, &st->access, kn_c_number_of(p, true, s), partial));
+        if (w->store_copy[s] >= 0)
+            to = kn_c_packed(w, type, w->store_copy[s], to);
+        kn_c_line(w, "%s *const q%d = %s; /* %s */", type, s, to, buf->name);
     }
     for (int i = 0; i < p->nest.values.len; i++) {
         if (g->l.way[i] && kn_has_access(kn_c_value_at(g, i))) {
-            if (w->transposed[i] < 0)
+            if (w->copy[i] < 0)
                 put_steps(w, kn_c_access(p, i), kn_c_number_of(p, false, i));
             put_pointer(g, i);
         }
@@ -499,9 +510,10 @@ void kn_c_put_lanes(kn_c_writer *w, bool group, int stage)
     g.known = KN_NEW_ARRAY(w->a, bool, n);
     g.loaded = KN_NEW_ARRAY(w->a, bool, n);
     kn_c_line(w, "static void %s_%s%d(const kn_c_call *c, %s *s, i64 n, i64 done)", name,
-              group      ? "group"
-              : w->whole ? "whole"
-                         : "sweep",
+              group       ? "group"
+              : w->packed ? "packed"
+              : w->whole  ? "whole"
+                          : "sweep",
               stage, name);
     kn_c_block(w);
     put_top(&g);

@@ -10,16 +10,14 @@ enum { KN_MEMBERS = 8 };
 static bool can_guard(const kn_c_writing *g, int v)
 {
     const int bytes = kn_bytes(kn_c_value_at(g, v)->dtype);
-    return (bytes == 4 || bytes == 8) &&
-           kn_c_access(g->w->ph, v)->kind[g->w->axis] == KN_STRIDE_ONE;
+    return (bytes == 4 || bytes == 8) && kn_c_is_adjacent(g->w, v);
 }
 
 /* Is it of bytes that lie side by side? Loops of KN_FOLD_LANES lanes with bytes become vectors of as many bytes, of which
  * floats have half of what the processor can; so the bytes are made integers of 4 before. */
 static bool can_widen(const kn_c_writing *g, int v)
 {
-    return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 &&
-           kn_c_access(g->w->ph, v)->kind[g->w->axis] == KN_STRIDE_ONE;
+    return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 && kn_c_is_adjacent(g->w, v);
 }
 
 static const char *wide_type(const kn_c_writing *g, int v)
@@ -149,6 +147,8 @@ static void forget(kn_c_writing *g)
 
 static const char *store_subscript(kn_c_writing *g, int s)
 {
+    if (g->w->store_copy[s] >= 0)
+        return "l";
     return kn_c_subscript(g->w, &kn_c_store_at(g, s)->access, kn_c_number_of(g->w->ph, true, s));
 }
 
@@ -234,7 +234,7 @@ static void put_fetches(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     for (int v = 0; v < w->ph->nest.values.len && loop == 0; v++)
-        if (g->l.way[v] == KN_C_READ && kn_c_access(w->ph, v)->kind[w->axis] == KN_STRIDE_ONE)
+        if (g->l.way[v] == KN_C_READ && kn_c_is_adjacent(w, v))
             kn_c_line(w, "KN_FETCH(p%d + from);", v);
 }
 
@@ -346,7 +346,7 @@ static void put_rest_arrays(kn_c_writing *g, int loop)
         const char *const type = kn_c_type(kn_c_value_at(g, v)->dtype);
         if (!reads(g, v, loop) || can_guard(g, v))
             continue;
-        if (kn_c_access(w->ph, v)->kind[w->axis] == KN_STRIDE_ONE) {
+        if (kn_c_is_adjacent(w, v)) {
             kn_c_line(w, "%s tail%d[2 * KN_FOLD_LANES];", type, v);
             kn_c_line(w, "KN_TAIL(tail%d, p%d + n);", v, v);
             kn_c_line(w, "const %s *const rest%d = tail%d + KN_FOLD_LANES - left;", type, v, v);
@@ -552,8 +552,9 @@ static bool is_copy(const kn_c_writing *g, int s)
     const kn_c_writer *w = g->w;
     const kn_store *st = kn_c_store_at(g, s);
     return st->kind == KN_STORE_ELEMENT && !w->ordered && w->axis >= 0 &&
-           g->l.way[st->value] == KN_C_READ && st->access.kind[w->axis] == KN_STRIDE_ONE &&
-           kn_c_access(w->ph, st->value)->kind[w->axis] == KN_STRIDE_ONE;
+           g->l.way[st->value] == KN_C_READ &&
+           (w->packed || st->access.kind[w->axis] == KN_STRIDE_ONE) &&
+           kn_c_is_adjacent(w, st->value);
 }
 
 /* Is that all that the loop does? */

@@ -9,6 +9,7 @@
  *   sweep.c     one of those loops as text
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
  *   transpose.c tiles of what is contiguous down a tile, copied so that its rows are
+ *   pack.c      blocks of several runs of lanes, copied side by side
  *   walk.c      the walks: groups, members, blocks
  *   c.c         the translation unit */
 #ifndef KN_CODEGEN_C_WRITER_H
@@ -37,7 +38,8 @@ typedef struct kn_c_writer {
     int *group_array; /* per value, cols: the array of a group value; -1 */
     int *kept;        /* per value: the row that keeps it; -1 */
     int *over;        /* per value: the store whose place keeps it instead; -1 */
-    int *transposed;  /* per value, tiles: the array that has the tile of it; -1 */
+    int *copy;        /* per value: the array of a block that its lanes are copied to first; -1 */
+    int *store_copy;  /* per store: the array that they are copied from in the end; -1 */
     int group_arrays; /* arrays of group values, results, accumulators and tiles; blocks' arrays come behind */
     int slots; /* the most arrays so far */
     int rows;
@@ -46,7 +48,10 @@ typedef struct kn_c_writer {
     bool *several;     /* per stage, cols: the function of a sweep takes several members, */
     bool members;      /* and this one does */
     bool masked;       /* a loop takes lanes that are none, of which `in` is false */
-    bool whole;        /* rows of several runs: the function's blocks are one run each */
+    bool whole;        /* rows of several runs: the function's blocks are one run each, */
+    bool packed;       /* or several, packed side by side */
+    bool *packs;       /* per stage: so are blocks of several runs */
+    int first_packed;  /* the first of those arrays */
 } kn_c_writer;
 
 /* Are lanes the members of one group? */
@@ -63,6 +68,12 @@ const kn_access *kn_c_store_access(const kn_phase *p, int store);
 /* Where the numbers of an access begin: of value or store `i`; and those of operand `k` of a GATHER. */
 int kn_c_number_of(const kn_phase *p, bool store, int i);
 int kn_c_number_of_gathered(const kn_phase *p, int value, int k);
+
+/* Do the lanes of value v, which is read, lie side by side? */
+static inline bool kn_c_is_adjacent(const kn_c_writer *w, int v)
+{
+    return w->copy[v] >= 0 || kn_c_access(w->ph, v)->kind[w->axis] == KN_STRIDE_ONE;
+}
 
 /* ---- op.c ---- */
 
@@ -209,7 +220,27 @@ bool kn_c_turns(const kn_c_writer *w, int stage);
 /* The function that copies the tiles of such values, those that a stage reads. */
 void kn_c_put_transpose(kn_c_writer *w, int stage);
 
+/* ---- pack.c ---- */
+
+/* Can what the lanes of a sweep read and write be packed? */
+bool kn_c_can_pack(kn_c_writer *w, int stage);
+/* Between these, a sweep is written for packed blocks. */
+void kn_c_begin_packed(kn_c_writer *w, int stage);
+void kn_c_end_packed(kn_c_writer *w);
+/* Where lanes are that have an array for them when packed; `flat`: where they are if they need none, "" if that is not
+ * asked. */
+const char *kn_c_packed(kn_c_writer *w, const char *type, int array, const char *flat);
+/* The functions that copy runs; while packed. */
+void kn_c_put_packing(kn_c_writer *w, int stage);
+/* Lanes i to stop of a sweep. */
+void kn_c_put_packed_block(kn_c_writer *w, int stage);
+
 /* ---- walk.c ---- */
+
+/* Sets w->lane. */
+void kn_c_find_lanes(kn_c_writer *w);
+/* Axes [first, end) at a linear index. */
+void kn_c_put_seek(kn_c_writer *w, int first, int end, const char *linear);
 
 /* Prepares and writes the walk w->mode of a phase. */
 void kn_c_put_walk(kn_c_writer *w);
