@@ -60,6 +60,16 @@ typedef double _Complex c128;
         __builtin_memset((to) + KN_FOLD_LANES, 0, KN_FOLD_LANES * sizeof *(to));                   \
     } while (0)
 
+/* to[i] = from[(at + i) * step] of n elements. */
+#define KN_MOVE(to, from, at, step, n)                                                             \
+    do {                                                                                           \
+        if ((n) > 0 && (step) == 1)                                                                \
+            __builtin_memcpy(to, (from) + (at), (u64)(n) * sizeof *(to));                          \
+        else                                                                                       \
+            for (i64 i = 0; i < (n); i++)                                                          \
+                (to)[i] = (from)[((at) + i) * (step)];                                             \
+    } while (0)
+
 /* KN_FOLD_LANES bytes as integers, by vectors of 8. */
 #define KN_FROM_BYTES(T, B)                                                                        \
     typedef B kn_few_##B __attribute__((vector_size(8)));                                          \

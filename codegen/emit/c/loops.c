@@ -137,7 +137,7 @@ static void declare_used(kn_c_writing *g)
 {
     const kn_phase *p = g->w->ph;
     for (int i = 0; i < p->nest.values.len; i++)
-        for (int k = 0; g->l.way[i] && k < kn_c_value_at(g, i)->nin; k++)
+        for (int k = 0; g->l.way[i] && !g->w->shifted[i] && k < kn_c_value_at(g, i)->nin; k++)
             declare(g, kn_c_value_at(g, i)->in[k]);
     for (int i = 0; i < p->nest.stores.len; i++)
         if (g->l.store_loop[i] >= 0 && kn_c_store_at(g, i)->kind != KN_STORE_PARTIAL)
@@ -254,6 +254,10 @@ static void put_pointer(kn_c_writing *g, int i)
         kn_c_line(w, "const %s *const p%d = %s;", type, i, kn_c_packed(w, type, w->copy[i], flat));
         return;
     }
+    if (w->shifted[i]) {
+        kn_c_put_shifted(w, i);
+        return;
+    }
     if (w->copy[i] >= 0) {
         kn_c_line(w, "const %s *const p%d = (const %s *)(s->block + %d * c->slot) + s->line;", type,
                   i, type, w->copy[i]);
@@ -315,7 +319,7 @@ static void put_top(kn_c_writing *g)
     for (int s = 0; s < p->nest.stores.len; s++) {
         const kn_store *st = kn_c_store_at(g, s);
         bool partial = st->kind == KN_STORE_PARTIAL, here = g->l.store_loop[s] >= 0;
-        if (here || keeps_at(g, s))
+        if ((here || keeps_at(g, s)) && w->store_copy[s] < 0)
             put_steps(w, &st->access, kn_c_number_of(p, true, s));
         if (!here && (partial || g->l.through[st->value] != s))
             continue;

@@ -1,8 +1,6 @@
 /* Rows whose blocks have several runs of lanes. A run is too short for the loops of a sweep, and for calls; so what lies in
  * runs is packed into arrays of the block first, a sweep works on the block as a whole, and what it stores is unpacked
  * from arrays in the end. What lies without gaps over all runs, which a call's numbers say, stays where it is. */
-#include <string.h>
-
 #include "codegen/emit/c/writer.h"
 
 /* Does it differ from member to member? */
@@ -72,7 +70,7 @@ void kn_c_end_packed(kn_c_writer *w)
     w->slots = w->group_arrays > w->slots ? w->group_arrays : w->slots;
     w->group_arrays = w->first_packed;
     for (int v = 0; v < w->ph->nest.values.len; v++)
-        w->copy[v] = -1;
+        w->copy[v] = w->copy[v] >= w->first_packed ? -1 : w->copy[v];
     for (int s = 0; s < w->ph->nest.stores.len; s++)
         w->store_copy[s] = -1;
     kn_c_find_lanes(w);
@@ -137,10 +135,11 @@ static void put_head(kn_c_writer *w, const char *what, int stage)
     kn_c_line(w, "(void)num, (void)s, (void)n, (void)done;");
 }
 
-/* One run of an array that is needed: lanes from `from` to `to`. */
-static void put_run(kn_c_writer *w, int array, const char *to, const char *from)
+/* One run of an array that is needed: lanes from `from` to `to`, each `step` behind the one before in memory. */
+static void put_run(kn_c_writer *w, int array, const char *step, const char *to, const char *from)
 {
     kn_c_open(w, "if (!(s->flat >> %d & 1))", array - w->first_packed);
+    kn_c_line(w, "const i64 step = %s;", step);
     kn_c_line(w, "KN_LANES");
     kn_c_line(w, "for (i64 l = 0; l < n; l++)");
     kn_c_line(w, "    %s = %s;", to, from);
@@ -153,28 +152,21 @@ static void put_packing(kn_c_writer *w, int stage)
     put_head(w, "pack", stage);
     for (int v = 0; v < p->nest.values.len; v++) {
         const kn_value *value = &p->nest.values.data[v];
-        const char *type = kn_c_type(value->dtype);
+        const char *type = kn_c_type(value->dtype), *from = kn_c_printed(w, "p%d[l * step]", v);
         if (w->copy[v] < 0)
             continue;
         const int at = kn_c_number_of(p, false, v);
         const char *origin = kn_c_origin(w, value->access, at, false);
-        const char *step = stride(w, value->access, at, w->axis);
         kn_c_line(w, "%s *const a%d = %s + done;", type, v, kn_c_packed(w, type, w->copy[v], ""));
-        kn_c_line(w, "const i64 step%d = %s;", v, step);
         if (value->kind == KN_V_INDEX) {
             kn_c_line(w, "const i64 p%d = 0%s;", v, origin);
-            put_run(w, w->copy[v], kn_c_printed(w, "a%d[l]", v),
-                    kn_c_printed(w, "(%s)(p%d + l * step%d)", type, v, v));
-            continue;
+            from = kn_c_printed(w, "(%s)(p%d + l * step)", type, v);
+        } else {
+            kn_c_line(w, "const %s *const p%d = (const %s *)c->buf[%d]%s; /* %s */", type, v, type,
+                      value->access->buf, origin, w->k->bufs.data[value->access->buf].name);
         }
-        kn_c_line(w, "const %s *const p%d = (const %s *)c->buf[%d]%s; /* %s */", type, v, type,
-                  value->access->buf, origin, w->k->bufs.data[value->access->buf].name);
-        put_run(w, w->copy[v], kn_c_printed(w, "a%d[l]", v),
-                kn_c_printed(w,
-                             value->access->kind[w->axis] == KN_STRIDE_PARAM ? "p%d[l * step%d]"
-                             : value->access->kind[w->axis] == KN_STRIDE_ONE ? "p%d[l]"
-                                                                             : "*p%d",
-                             v, v));
+        put_run(w, w->copy[v], stride(w, value->access, at, w->axis), kn_c_printed(w, "a%d[l]", v),
+                from);
     }
     kn_c_close(w);
     kn_put(w->t, "\n");
@@ -192,23 +184,13 @@ static void put_unpacking(kn_c_writer *w, int stage)
         const char *type = kn_c_type(w->k->bufs.data[acc->buf].dtype);
         kn_c_line(w, "const %s *const a%d = %s + done;", type, s,
                   kn_c_packed(w, type, w->store_copy[s], ""));
-        kn_c_line(w, "const i64 step%d = %s;", s, stride(w, acc, at, w->axis));
         kn_c_line(w, "%s *const q%d = (%s *)c->buf[%d]%s; /* %s */", type, s, type, acc->buf,
                   kn_c_origin(w, acc, at, false), w->k->bufs.data[acc->buf].name);
-        put_run(w, w->store_copy[s],
-                kn_c_printed(w, acc->kind[w->axis] == KN_STRIDE_ONE ? "q%d[l]" : "q%d[l * step%d]",
-                             s, s),
-                kn_c_printed(w, "a%d[l]", s));
+        put_run(w, w->store_copy[s], stride(w, acc, at, w->axis),
+                kn_c_printed(w, "q%d[l * step]", s), kn_c_printed(w, "a%d[l]", s));
     }
     kn_c_close(w);
     kn_put(w->t, "\n");
-}
-
-void kn_c_put_packing(kn_c_writer *w, int stage)
-{
-    put_flat_function(w, stage);
-    put_packing(w, stage);
-    put_unpacking(w, stage);
 }
 
 /* Bits of the arrays of values, or of stores. */
@@ -218,6 +200,15 @@ static uint64_t bits_of(const kn_c_writer *w, const int *arrays, int n)
     for (int i = 0; i < n; i++)
         bits |= arrays[i] < 0 ? 0 : (uint64_t)1 << (arrays[i] - w->first_packed);
     return bits;
+}
+
+void kn_c_put_packing(kn_c_writer *w, int stage)
+{
+    put_flat_function(w, stage);
+    if (bits_of(w, w->copy, w->ph->nest.values.len))
+        put_packing(w, stage);
+    if (bits_of(w, w->store_copy, w->ph->nest.stores.len))
+        put_unpacking(w, stage);
 }
 
 void kn_c_put_packed_block(kn_c_writer *w, int stage)

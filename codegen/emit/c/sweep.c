@@ -216,6 +216,8 @@ static void put_lanes_from(kn_c_writing *g, int loop, const char *count)
     kn_c_line(g->w, "KN_LANES KN_FEW");
     kn_c_open(g->w, "for (i64 j = 0; j < %s; j++)", count);
     kn_c_line(g->w, "const i64 l = from + j;");
+    if (g->widened)
+        kn_c_line(g->w, "(void)l;");
     put_lane(g, loop);
     kn_c_close(g->w);
 }

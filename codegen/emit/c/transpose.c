@@ -19,7 +19,7 @@ static bool *find(const kn_c_writer *w, int stage, bool *any)
     kn_phase_needs(w->ph, stage, read);
     *any = false;
     for (int v = 0; v < n; v++) {
-        read[v] = read[v] && w->copy[v] >= 0;
+        read[v] = read[v] && w->copy[v] >= 0 && !w->shifted[v];
         *any = *any || read[v];
     }
     return read;

@@ -46,6 +46,7 @@ static void place_own(kn_c_writer *w)
     const kn_phase *p = w->ph;
     w->group_array = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
     w->copy = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
+    w->shifted = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
     w->store_copy = KN_NEW_ARRAY(w->a, int, p->nest.stores.len + 1);
     memset(w->store_copy, -1, sizeof *w->store_copy * (size_t)(p->nest.stores.len + 1));
     w->result = KN_NEW_ARRAY(w->a, int, p->nest.reds.len + 1);
@@ -56,7 +57,8 @@ static void place_own(kn_c_writer *w)
         const kn_value *v = &p->nest.values.data[i];
         bool group = w->needed[i] && kn_c_is_group(v) && v->kind != KN_V_RESULT;
         w->group_array[i] = group && w->lane[i] && w->mode == KN_C_COLS ? w->group_arrays++ : -1;
-        w->copy[i] = kn_c_is_transposed(w, i) ? w->group_arrays++ : -1;
+        w->shifted[i] = kn_c_is_shifted(w, i);
+        w->copy[i] = kn_c_is_transposed(w, i) || w->shifted[i] ? w->group_arrays++ : -1;
     }
     for (int r = 0; r < p->nest.reds.len && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];

@@ -9,6 +9,7 @@
  *   sweep.c     one of those loops as text
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
  *   transpose.c tiles of what is contiguous down a tile, copied so that its rows are
+ *   shift.c     lanes that are gathered one behind the other, copied
  *   pack.c      blocks of several runs of lanes, copied side by side
  *   walk.c      the walks: groups, members, blocks
  *   c.c         the translation unit */
@@ -39,6 +40,7 @@ typedef struct kn_c_writer {
     int *kept;        /* per value: the row that keeps it; -1 */
     int *over;        /* per value: the store whose place keeps it instead; -1 */
     int *copy;        /* per value: the array of a block that its lanes are copied to first; -1 */
+    bool *shifted;    /* per value: a gather that two runs are copied for */
     int *store_copy;  /* per store: the array that they are copied from in the end; -1 */
     int group_arrays; /* arrays of group values, results, accumulators and tiles; blocks' arrays come behind */
     int slots; /* the most arrays so far */
@@ -219,6 +221,15 @@ bool kn_c_is_transposed(const kn_c_writer *w, int v);
 bool kn_c_turns(const kn_c_writer *w, int stage);
 /* The function that copies the tiles of such values, those that a stage reads. */
 void kn_c_put_transpose(kn_c_writer *w, int stage);
+
+/* ---- shift.c ---- */
+
+/* Is v read by a gather at two runs of indices? */
+bool kn_c_is_shifted(const kn_c_writer *w, int v);
+/* Takes from `made` the indices that nothing else uses. */
+void kn_c_drop_indices(const kn_c_writer *w, const kn_c_lanes *l, bool *made);
+/* Copies the lanes of v. */
+void kn_c_put_shifted(kn_c_writer *w, int v);
 
 /* ---- pack.c ---- */
 
