@@ -180,10 +180,16 @@ static void put_lane(kn_c_writing *g, int loop)
 static const char *put_ahead(kn_c_writing *g, int r, int loop)
 {
     const int v = g->w->ph->nest.reds.data[r].value;
+    bool *need = KN_NEW_ARRAY(g->w->a, bool, v + 1);
+    need[v] = true;
+    for (int i = v; i >= 0; i--)
+        for (int k = 0; k < kn_c_value_at(g, i)->nin && need[i]; k++)
+            need[kn_c_value_at(g, i)->in[k]] = true;
     forget(g);
     g->dry = true;
-    for (int i = 0; i < g->w->ph->nest.values.len; i++)
-        put_value(g, i, loop);
+    for (int i = 0; i <= v; i++)
+        if (need[i])
+            put_value(g, i, loop);
     want(g, v);
     const char *value = kn_c_operand(g, v, loop);
     g->dry = false;
