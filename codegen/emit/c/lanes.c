@@ -5,16 +5,6 @@
 
 #include "codegen/emit/c/writer.h"
 
-bool kn_c_is_fixed(const kn_value *v)
-{
-    return v->kind == KN_V_SCALAR || v->kind == KN_V_CONST || v->kind == KN_V_EXTENT;
-}
-
-bool kn_c_is_group(const kn_value *v)
-{
-    return !kn_c_is_fixed(v) && (v->level == KN_GROUP || v->kind == KN_V_RESULT);
-}
-
 static const kn_value *value_at(const kn_c_writer *w, int v) { return &w->ph->nest.values.data[v]; }
 
 /* Loads come first, before anything is stored. */

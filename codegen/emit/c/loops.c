@@ -5,21 +5,6 @@
 
 /* ---- addresses ---- */
 
-const char *kn_c_origin(kn_c_writer *w, const kn_access *acc, int at, bool partial)
-{
-    kn_text t = kn_text_new(w->a);
-    if (acc->shifted)
-        kn_putf(&t, " + num[%d]", at);
-    if (partial)
-        kn_putf(&t, " + s->part * num[%d]", at + 1);
-    for (int a = 0; a < w->ph->nest.naxes; a++)
-        if (acc->kind[a] == KN_STRIDE_ONE)
-            kn_putf(&t, " + s->i[%d]", a);
-        else if (acc->kind[a] == KN_STRIDE_PARAM)
-            kn_putf(&t, " + s->i[%d] * num[%d]", a, at + 2 + a);
-    return kn_text_str(&t);
-}
-
 /* " + l * step6": index `l` along an axis of an access. */
 static const char *step(kn_c_writer *w, const kn_access *acc, int at, int axis, const char *index)
 {

@@ -5,32 +5,6 @@
 
 /* ---- what a walk keeps ---- */
 
-/* May its access differ from lane to lane? Group values outlive a run of lanes, so they differ also from run to run. */
-static bool walks(const kn_c_writer *w, const kn_value *v)
-{
-    if (!kn_has_access(v) || w->axis < 0)
-        return false;
-    for (int a = w->ph->nest.ngroup; a < w->ph->nest.naxes && w->packed; a++)
-        if (v->access->kind[a] != KN_STRIDE_ZERO)
-            return true;
-    return w->mode == KN_C_COLS && kn_c_is_group(v)
-               ? (v->access->axes & ((1u << w->ph->nest.ngroup) - 1)) != 0
-               : v->access->kind[w->axis] != KN_STRIDE_ZERO;
-}
-
-void kn_c_find_lanes(kn_c_writer *w)
-{
-    const kn_phase *p = w->ph;
-    w->lane = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
-    for (int i = 0; i < p->nest.values.len; i++) {
-        const kn_value *v = &p->nest.values.data[i];
-        w->lane[i] = kn_kept(p, i) == KN_KEEP_FRAME ||
-                     (v->kind == KN_V_RESULT && w->mode == KN_C_COLS) || walks(w, v);
-        for (int k = 0; k < v->nin; k++)
-            w->lane[i] = w->lane[i] || w->lane[v->in[k]];
-    }
-}
-
 static bool has_total(const kn_red *red) { return red->op == KN_OP_SUM || red->op == KN_OP_VAR; }
 
 /* Arrays that an accumulator of a group a lane takes, of elements no narrower than 8 bytes. */
@@ -146,20 +120,6 @@ static void put_start_state(kn_c_writer *w)
 }
 
 /* ---- indices ---- */
-
-void kn_c_put_seek(kn_c_writer *w, int first, int end, const char *linear)
-{
-    if (first == end)
-        return;
-    if (end - first == 1) {
-        kn_c_line(w, "s->i[%d] = %s;", first, linear);
-        return;
-    }
-    kn_c_line(w, "s->i[%d] = %s;", first, linear);
-    for (int a = end - 1; a > first; a--)
-        kn_c_line(w, "s->i[%d] = s->i[%d] %% KN_SOME(num[%d]), s->i[%d] /= KN_SOME(num[%d]);", a,
-                  first, a, first, a);
-}
 
 /* To the next index of axes [first, end). */
 static void put_next(kn_c_writer *w, int first, int end)

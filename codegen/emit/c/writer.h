@@ -4,13 +4,14 @@
  *   op.c        one operation as a C expression
  *   text.c      lines, names, literals
  *   reduce.c    the accumulators of loops
+ *   place.c     where lanes are
  *   kept.c      where values are that later sweeps read again
+ *   shift.c     lanes that are gathered one behind the other, copied
+ *   pack.c      blocks of several runs of lanes, copied side by side
  *   lanes.c     what a block of lanes computes, divided into loops (kn_c_lanes)
  *   sweep.c     one of those loops as text
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
  *   transpose.c tiles of what is contiguous down a tile, copied so that its rows are
- *   shift.c     lanes that are gathered one behind the other, copied
- *   pack.c      blocks of several runs of lanes, copied side by side
  *   walk.c      the walks: groups, members, blocks
  *   c.c         the translation unit */
 #ifndef KN_CODEGEN_C_WRITER_H
@@ -77,6 +78,16 @@ static inline bool kn_c_is_adjacent(const kn_c_writer *w, int v)
     return w->copy[v] >= 0 || kn_c_access(w->ph, v)->kind[w->axis] == KN_STRIDE_ONE;
 }
 
+/* Is value v made for each group, before a sweep? Constants and the like are neither. */
+static inline bool kn_c_is_fixed(const kn_value *v)
+{
+    return v->kind == KN_V_SCALAR || v->kind == KN_V_CONST || v->kind == KN_V_EXTENT;
+}
+static inline bool kn_c_is_group(const kn_value *v)
+{
+    return !kn_c_is_fixed(v) && (v->level == KN_GROUP || v->kind == KN_V_RESULT);
+}
+
 /* ---- op.c ---- */
 
 /* op over operands that are C expressions without side effects, of type `type` (of WHERE, its last two); NULL if a
@@ -120,6 +131,15 @@ const char *kn_c_literal(kn_c_writer *w, kn_scalar v);
 /* The state's name: "kiln_softmax_0_rows". */
 const char *kn_c_state(kn_c_writer *w);
 
+/* ---- place.c ---- */
+
+/* " + num[3] + s->i[0] * num[5] + s->i[1]": where an access begins. */
+const char *kn_c_origin(kn_c_writer *w, const kn_access *acc, int at, bool partial);
+/* Axes [first, end) at a linear index. */
+void kn_c_put_seek(kn_c_writer *w, int first, int end, const char *linear);
+/* Sets w->lane: which values may differ from lane to lane. */
+void kn_c_find_lanes(kn_c_writer *w);
+
 /* ---- kept.c ---- */
 
 /* Sets w->kept, w->over and w->rows of a walk. */
@@ -161,9 +181,6 @@ static inline bool kn_c_is_guarded(const kn_store *s)
 }
 /* Is value v reduced, by a fold, in this sweep? */
 bool kn_c_is_folded(const kn_c_writer *w, const kn_c_lanes *l, int v);
-/* Is value v made for each group, before a sweep? Constants and the like are neither. */
-bool kn_c_is_fixed(const kn_value *v);
-bool kn_c_is_group(const kn_value *v);
 /* The stage whose statements make a group value. */
 int kn_c_group_stage(const kn_value *v);
 /* Is it kept by an earlier sweep than t? */
@@ -192,8 +209,6 @@ static inline const kn_store *kn_c_store_at(const kn_c_writing *g, int s)
 {
     return &g->w->ph->nest.stores.data[s];
 }
-/* " + num[3] + s->i[0] * num[5] + s->i[1]": where an access begins. */
-const char *kn_c_origin(kn_c_writer *w, const kn_access *acc, int at, bool partial);
 /* "l * step6": a lane of an access; of member m from the first, where there are several. */
 const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at);
 /* "p3[l]": what value v is read from. */
@@ -247,11 +262,6 @@ void kn_c_put_packing(kn_c_writer *w, int stage);
 void kn_c_put_packed_block(kn_c_writer *w, int stage);
 
 /* ---- walk.c ---- */
-
-/* Sets w->lane. */
-void kn_c_find_lanes(kn_c_writer *w);
-/* Axes [first, end) at a linear index. */
-void kn_c_put_seek(kn_c_writer *w, int first, int end, const char *linear);
 
 /* Prepares and writes the walk w->mode of a phase. */
 void kn_c_put_walk(kn_c_writer *w);
