@@ -428,16 +428,26 @@ static bool stores_bytes(const kn_c_writing *g, int loop)
     return false;
 }
 
+static void put_two_vectors(kn_c_writing *g, int loop)
+{
+    put_lanes_from(g, loop, "2 * KN_FOLD_LANES");
+}
+
 /* So many lanes at a time. The last ones may be some that were taken before: it does the same to them. */
 static void put_overlapping(kn_c_writing *g, int loop, bool twice)
 {
     const char *const lanes = twice ? "2 * KN_FOLD_LANES" : "KN_FOLD_LANES";
-    kn_c_open(g->w, "for (i64 at = 0; at < n; at += %s)", lanes);
-    kn_c_line(g->w, "const i64 from = KN_MIN(at, n - %s);", lanes);
-    if (twice)
-        put_lanes_from(g, loop, lanes);
-    else
-        put_vector(g, loop);
+    void (*const put)(kn_c_writing *, int) = twice ? put_two_vectors : put_vector;
+    kn_c_block(g->w);
+    kn_c_line(g->w, "i64 from = 0;");
+    kn_c_open(g->w, "do");
+    put(g, loop);
+    g->w->indent--;
+    kn_c_line(g->w, "} while ((from += %s) + %s <= n);", lanes, lanes);
+    kn_c_open(g->w, "if (from < n)");
+    kn_c_line(g->w, "from = n - %s;", lanes);
+    put(g, loop);
+    kn_c_close(g->w);
     kn_c_close(g->w);
 }
 
