@@ -9,6 +9,7 @@
 enum {
     RUN_LANES = 256,      /* runs of at least this many lanes get blocks of their own, */
     ROW_LANES = 32,       /* or this many, if they are rows that a gather finds by one index each */
+    COLUMN_LANES = 4,     /* or this many, of compiled columns: then loops take several members */
     FEWEST_IN_ROWS = 256, /* lanes of a tile of gathered rows */
 };
 
@@ -377,6 +378,8 @@ static bool cut(kn_job *job, int threads, bool compiled)
     kn_c_shape shape = kn_cpu_shape(job->plan, p);
     if (compiled && job->plan->nreds == 0)
         shape.run_rows = RUN_LANES;
+    if (compiled) /* no result depends on where a tile of columns ends */
+        shape.run_cols = COLUMN_LANES;
     const int axis = kn_cpu_run_axis(p, job->cols);
     kn_c_extents e = {.groups = p->nest.groups,
                       .members = p->nest.members,

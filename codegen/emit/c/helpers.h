@@ -52,6 +52,42 @@ typedef double _Complex c128;
         }                                                                                          \
     } while (0)
 
+/* The KN_FOLD_LANES elements that end at `end`, and as many zeros behind them: loads that begin at any of them have the last
+ * lanes of a row in front, wherever memory ends. */
+#define KN_TAIL(to, end)                                                                           \
+    do {                                                                                           \
+        __builtin_memcpy(to, (end)-KN_FOLD_LANES, KN_FOLD_LANES * sizeof *(to));                   \
+        __builtin_memset((to) + KN_FOLD_LANES, 0, KN_FOLD_LANES * sizeof *(to));                   \
+    } while (0)
+
+/* to[i] = from[(at + i) * step] of n elements. */
+#define KN_MOVE(to, from, at, step, n)                                                             \
+    do {                                                                                           \
+        if ((n) > 0 && (step) == 1)                                                                \
+            __builtin_memcpy(to, (from) + (at), (u64)(n) * sizeof *(to));                          \
+        else                                                                                       \
+            for (i64 i = 0; i < (n); i++)                                                          \
+                (to)[i] = (from)[((at) + i) * (step)];                                             \
+    } while (0)
+
+/* KN_FOLD_LANES bytes as integers, by vectors of 8. */
+#define KN_FROM_BYTES(T, B)                                                                        \
+    typedef B kn_few_##B __attribute__((vector_size(8)));                                          \
+    typedef T kn_few_##T __attribute__((vector_size(32)));                                         \
+    static inline void kn_##T##_from_bytes(T *to, const void *from)                                \
+    {                                                                                              \
+        for (int j = 0; j < KN_FOLD_LANES; j += 8) {                                               \
+            kn_few_##B few;                                                                        \
+            kn_few_##T wide;                                                                       \
+            __builtin_memcpy(&few, (const char *)from + j, sizeof few);                            \
+            wide = __builtin_convertvector(few, kn_few_##T);                                       \
+            __builtin_memcpy(to + j, &wide, sizeof wide);                                          \
+        }                                                                                          \
+    }
+KN_FROM_BYTES(i32, i8)
+KN_FROM_BYTES(u32, u8)
+#undef KN_FROM_BYTES
+
 /* Of columns: n lanes of so many members. */
 #define KN_FETCH_MEMBERS(p, step, count, n)                                                        \
     for (i64 k = 0; k < (count); k++)                                                              \

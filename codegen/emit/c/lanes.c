@@ -5,16 +5,6 @@
 
 #include "codegen/emit/c/writer.h"
 
-bool kn_c_is_fixed(const kn_value *v)
-{
-    return v->kind == KN_V_SCALAR || v->kind == KN_V_CONST || v->kind == KN_V_EXTENT;
-}
-
-bool kn_c_is_group(const kn_value *v)
-{
-    return !kn_c_is_fixed(v) && (v->level == KN_GROUP || v->kind == KN_V_RESULT);
-}
-
 static const kn_value *value_at(const kn_c_writer *w, int v) { return &w->ph->nest.values.data[v]; }
 
 /* Loads come first, before anything is stored. */
@@ -37,6 +27,7 @@ static void find_made(kn_c_writer *w, const kn_c_lanes *l, bool *made)
             made[i] =
                 made[i] && !kn_c_is_group(v) && !kn_c_is_fixed(v) && !kn_c_is_kept(w, i, l->stage);
     }
+    kn_c_drop_indices(w, l, made);
 }
 
 /* May its operands differ from lane to lane? */
@@ -48,8 +39,11 @@ static bool has_lanes(const kn_c_writer *w, const kn_value *v)
     return false;
 }
 
-static kn_c_way way_of(const kn_c_writer *w, const kn_value *v)
+static kn_c_way way_of(const kn_c_writer *w, int i)
 {
+    const kn_value *v = value_at(w, i);
+    if (w->copy[i] >= 0)
+        return KN_C_READ;
     bool walks = kn_has_access(v) && w->axis >= 0 && v->access->kind[w->axis] != KN_STRIDE_ZERO;
     if (!walks && !has_lanes(w, v))
         return KN_C_SAME;
@@ -78,7 +72,7 @@ static void find_ways(kn_c_writer *w, kn_c_lanes *l)
         const kn_value *v = value_at(w, i);
         if (!made[i])
             continue;
-        l->way[i] = way_of(w, v);
+        l->way[i] = way_of(w, i);
         for (int k = 0; k < v->nin && l->way[i] > KN_C_READ; k++) {
             int in = v->in[k];
             /* a call may follow another one without a loop in between */
@@ -117,7 +111,8 @@ static bool can_write_through(const kn_c_writer *w, const kn_c_lanes *l, int v, 
 {
     return l->way[v] == KN_C_CALLED && !w->ordered && s->kind == KN_STORE_ELEMENT && !s->once &&
            w->kept[v] < 0 && l->through[v] < 0 && w->axis >= 0 &&
-           s->access.kind[w->axis] == KN_STRIDE_ONE && (w->one_run || !kn_c_is_folded(w, l, v));
+           (w->packed || s->access.kind[w->axis] == KN_STRIDE_ONE) &&
+           (w->one_run || w->packed || !kn_c_is_folded(w, l, v));
 }
 
 static void place_stores(kn_c_writer *w, kn_c_lanes *l)
@@ -153,8 +148,7 @@ static void place_stores(kn_c_writer *w, kn_c_lanes *l)
 /* Does v have lanes that a pointer can give to a function as they are? Not where a store may have been there before. */
 static bool is_contiguous(const kn_c_writer *w, const kn_c_lanes *l, int v)
 {
-    return l->way[v] == KN_C_READ && !w->ordered &&
-           (w->transposed[v] >= 0 || value_at(w, v)->access->kind[w->axis] == KN_STRIDE_ONE);
+    return l->way[v] == KN_C_READ && !w->ordered && kn_c_is_adjacent(w, v);
 }
 
 static bool has_own_array(const kn_c_writer *w, const kn_c_lanes *l, int v)

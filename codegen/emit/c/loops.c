@@ -5,21 +5,6 @@
 
 /* ---- addresses ---- */
 
-const char *kn_c_origin(kn_c_writer *w, const kn_access *acc, int at, bool partial)
-{
-    kn_text t = kn_text_new(w->a);
-    if (acc->shifted)
-        kn_putf(&t, " + num[%d]", at);
-    if (partial)
-        kn_putf(&t, " + s->part * num[%d]", at + 1);
-    for (int a = 0; a < w->ph->nest.naxes; a++)
-        if (acc->kind[a] == KN_STRIDE_ONE)
-            kn_putf(&t, " + s->i[%d]", a);
-        else if (acc->kind[a] == KN_STRIDE_PARAM)
-            kn_putf(&t, " + s->i[%d] * num[%d]", a, at + 2 + a);
-    return kn_text_str(&t);
-}
-
 /* " + l * step6": index `l` along an axis of an access. */
 static const char *step(kn_c_writer *w, const kn_access *acc, int at, int axis, const char *index)
 {
@@ -52,7 +37,7 @@ static void put_steps(kn_c_writer *w, const kn_access *acc, int at)
 const char *kn_c_element(kn_c_writing *g, int v)
 {
     kn_c_writer *w = g->w;
-    if (w->transposed[v] >= 0)
+    if (w->copy[v] >= 0)
         return kn_c_printed(w, "p%d[l]", v);
     return kn_c_printed(w, "p%d[%s]", v,
                         kn_c_subscript(w, kn_c_access(w->ph, v), kn_c_number_of(w->ph, false, v)));
@@ -137,7 +122,7 @@ static void declare_used(kn_c_writing *g)
 {
     const kn_phase *p = g->w->ph;
     for (int i = 0; i < p->nest.values.len; i++)
-        for (int k = 0; g->l.way[i] && k < kn_c_value_at(g, i)->nin; k++)
+        for (int k = 0; g->l.way[i] && !g->w->shifted[i] && k < kn_c_value_at(g, i)->nin; k++)
             declare(g, kn_c_value_at(g, i)->in[k]);
     for (int i = 0; i < p->nest.stores.len; i++)
         if (g->l.store_loop[i] >= 0 && kn_c_store_at(g, i)->kind != KN_STORE_PARTIAL)
@@ -246,12 +231,23 @@ static void put_pointer(kn_c_writing *g, int i)
     kn_c_writer *w = g->w;
     const kn_value *v = kn_c_value_at(g, i);
     const char *type = kn_c_type(v->dtype);
-    if (w->transposed[i] >= 0) {
-        kn_c_line(w, "const %s *const p%d = (const %s *)(s->block + %d * c->slot) + s->line;", type,
-                  i, type, w->transposed[i]);
+    const char *at = kn_c_origin(w, v->access, kn_c_number_of(w->ph, false, i), false);
+    if (w->packed && w->copy[i] >= 0) {
+        const char *flat = v->kind == KN_V_INDEX
+                               ? ""
+                               : kn_c_printed(w, "(%s *)c->buf[%d]%s", type, v->access->buf, at);
+        kn_c_line(w, "const %s *const p%d = %s;", type, i, kn_c_packed(w, type, w->copy[i], flat));
         return;
     }
-    const char *at = kn_c_origin(w, v->access, kn_c_number_of(w->ph, false, i), false);
+    if (w->shifted[i]) {
+        kn_c_put_shifted(w, i);
+        return;
+    }
+    if (w->copy[i] >= 0) {
+        kn_c_line(w, "const %s *const p%d = (const %s *)(s->block + %d * c->slot) + s->line;", type,
+                  i, type, w->copy[i]);
+        return;
+    }
     if (v->kind == KN_V_INDEX) {
         kn_c_line(w, "const i64 p%d = 0%s;", i, at);
         return;
@@ -308,18 +304,22 @@ static void put_top(kn_c_writing *g)
     for (int s = 0; s < p->nest.stores.len; s++) {
         const kn_store *st = kn_c_store_at(g, s);
         bool partial = st->kind == KN_STORE_PARTIAL, here = g->l.store_loop[s] >= 0;
-        if (here || keeps_at(g, s))
+        if ((here || keeps_at(g, s)) && w->store_copy[s] < 0)
             put_steps(w, &st->access, kn_c_number_of(p, true, s));
         if (!here && (partial || g->l.through[st->value] != s))
             continue;
         const kn_buf *buf = &w->k->bufs.data[st->access.buf];
         const char *type = kn_c_type(buf->dtype);
-        kn_c_line(w, "%s *const q%d = (%s *)c->buf[%d]%s; /* %s */", type, s, type, st->access.buf,
-                  kn_c_origin(w, &st->access, kn_c_number_of(p, true, s), partial), buf->name);
+        const char *to =
+            kn_c_printed(w, "(%s *)c->buf[%d]%s", type, st->access.buf,
+                         kn_c_origin(w, &st->access, kn_c_number_of(p, true, s), partial));
+        if (w->store_copy[s] >= 0)
+            to = kn_c_packed(w, type, w->store_copy[s], to);
+        kn_c_line(w, "%s *const q%d = %s; /* %s */", type, s, to, buf->name);
     }
     for (int i = 0; i < p->nest.values.len; i++) {
         if (g->l.way[i] && kn_has_access(kn_c_value_at(g, i))) {
-            if (w->transposed[i] < 0)
+            if (w->copy[i] < 0)
                 put_steps(w, kn_c_access(p, i), kn_c_number_of(p, false, i));
             put_pointer(g, i);
         }
@@ -499,9 +499,10 @@ void kn_c_put_lanes(kn_c_writer *w, bool group, int stage)
     g.known = KN_NEW_ARRAY(w->a, bool, n);
     g.loaded = KN_NEW_ARRAY(w->a, bool, n);
     kn_c_line(w, "static void %s_%s%d(const kn_c_call *c, %s *s, i64 n, i64 done)", name,
-              group      ? "group"
-              : w->whole ? "whole"
-                         : "sweep",
+              group       ? "group"
+              : w->packed ? "packed"
+              : w->whole  ? "whole"
+                          : "sweep",
               stage, name);
     kn_c_block(w);
     put_top(&g);

@@ -6,6 +6,25 @@
 
 enum { KN_MEMBERS = 8 };
 
+/* Can a vector of lanes be read where some are none? Processors have such loads of 4 and 8 bytes that lie side by side. */
+static bool can_guard(const kn_c_writing *g, int v)
+{
+    const int bytes = kn_bytes(kn_c_value_at(g, v)->dtype);
+    return (bytes == 4 || bytes == 8) && kn_c_is_adjacent(g->w, v);
+}
+
+/* Is it of bytes that lie side by side? Loops of KN_FOLD_LANES lanes with bytes become vectors of as many bytes, of which
+ * floats have half of what the processor can; so the bytes are made integers of 4 before. */
+static bool can_widen(const kn_c_writing *g, int v)
+{
+    return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 && kn_c_is_adjacent(g->w, v);
+}
+
+static const char *wide_type(const kn_c_writing *g, int v)
+{
+    return kn_c_value_at(g, v)->dtype == KN_I8 ? "i32" : "u32";
+}
+
 /* Reads value v into a local variable, unless the loop has it already. */
 static void want(kn_c_writing *g, int v)
 {
@@ -13,7 +32,11 @@ static void want(kn_c_writing *g, int v)
     const char *type = kn_c_type(kn_c_value_at(g, v)->dtype), *name = kn_c_value(w, v);
     if (g->l.way[v] != KN_C_READ || g->loaded[v])
         return;
-    if (w->masked) {
+    if (g->widened && can_widen(g, v)) {
+        kn_c_line(w, "const %s %s = wide%d[j];", wide_type(g, v), name, v);
+    } else if (w->masked && !can_guard(g, v)) {
+        kn_c_line(w, "const %s %s = rest%d[j];", type, name, v);
+    } else if (w->masked) {
         kn_c_line(w, "%s %s = 0;", type, name);
         kn_c_line(w, "if (in)");
         kn_c_line(w, "    %s = %s;", name, kn_c_element(g, v));
@@ -53,6 +76,25 @@ static bool stores_in(const kn_c_writing *g, int s, int loop)
 static bool copies(const kn_c_writing *g, int v, int loop)
 {
     return loop == 0 && g->l.array[v] && g->l.way[v] <= KN_C_READ;
+}
+
+/* Does the loop use value v, which is read? */
+static bool reads(const kn_c_writing *g, int v, int loop)
+{
+    const kn_phase *p = g->w->ph;
+    if (g->l.way[v] != KN_C_READ)
+        return false;
+    bool uses = copies(g, v, loop);
+    for (int i = 0; i < p->nest.values.len; i++)
+        for (int k = 0; k < kn_c_value_at(g, i)->nin; k++)
+            uses |= g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop &&
+                    kn_c_value_at(g, i)->in[k] == v;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        uses |= stores_in(g, s, loop) && kn_c_store_at(g, s)->kind != KN_STORE_PARTIAL &&
+                kn_c_store_at(g, s)->value == v;
+    for (int r = 0; r < p->nest.reds.len; r++)
+        uses |= adds_here(g, r, loop) && p->nest.reds.data[r].value == v;
+    return uses;
 }
 
 static bool is_empty(const kn_c_writing *g, int loop)
@@ -103,6 +145,13 @@ static void forget(kn_c_writing *g)
     memset(g->loaded, 0, sizeof *g->loaded * (size_t)g->w->ph->nest.values.len);
 }
 
+static const char *store_subscript(kn_c_writing *g, int s)
+{
+    if (g->w->store_copy[s] >= 0)
+        return "l";
+    return kn_c_subscript(g->w, &kn_c_store_at(g, s)->access, kn_c_number_of(g->w->ph, true, s));
+}
+
 /* What is done for lane `l`. */
 static void put_lane(kn_c_writing *g, int loop)
 {
@@ -120,10 +169,10 @@ static void put_lane(kn_c_writing *g, int loop)
             kn_c_put_into_acc(w, r, kn_c_operand(g, p->nest.reds.data[r].value, loop));
         }
     for (int s = 0; s < p->nest.stores.len; s++)
-        if (stores_in(g, s, loop))
-            kn_c_line(w, "q%d[%s] = %s;", s,
-                      kn_c_subscript(w, &kn_c_store_at(g, s)->access, kn_c_number_of(p, true, s)),
-                      kn_c_stored(g, s, loop));
+        if (stores_in(g, s, loop) && w->masked)
+            kn_c_line(w, "last%d[j] = %s;", s, kn_c_stored(g, s, loop));
+        else if (stores_in(g, s, loop))
+            kn_c_line(w, "q%d[%s] = %s;", s, store_subscript(g, s), kn_c_stored(g, s, loop));
     forget(g);
 }
 
@@ -131,10 +180,16 @@ static void put_lane(kn_c_writing *g, int loop)
 static const char *put_ahead(kn_c_writing *g, int r, int loop)
 {
     const int v = g->w->ph->nest.reds.data[r].value;
+    bool *need = KN_NEW_ARRAY(g->w->a, bool, v + 1);
+    need[v] = true;
+    for (int i = v; i >= 0; i--)
+        for (int k = 0; k < kn_c_value_at(g, i)->nin && need[i]; k++)
+            need[kn_c_value_at(g, i)->in[k]] = true;
     forget(g);
     g->dry = true;
-    for (int i = 0; i < g->w->ph->nest.values.len; i++)
-        put_value(g, i, loop);
+    for (int i = 0; i <= v; i++)
+        if (need[i])
+            put_value(g, i, loop);
     want(g, v);
     const char *value = kn_c_operand(g, v, loop);
     g->dry = false;
@@ -149,14 +204,37 @@ static bool shifts(const kn_c_writing *g, int r, int loop)
 
 /* ---- rows ---- */
 
+/* The bytes that the loop reads from `what`, as integers of 4. */
+static void put_widened(kn_c_writing *g, int loop, const char *what, const char *at)
+{
+    for (int v = 0; v < g->w->ph->nest.values.len; v++) {
+        if (!reads(g, v, loop) || !can_widen(g, v))
+            continue;
+        const char *type = wide_type(g, v);
+        kn_c_line(g->w, "%s wide%d[KN_FOLD_LANES];", type, v);
+        kn_c_line(g->w, "kn_%s_from_bytes(wide%d, %s%d%s);", type, v, what, v, at);
+    }
+}
+
 /* Lanes from..from + `count`, lane j of which adds to accumulator j. */
 static void put_lanes_from(kn_c_writing *g, int loop, const char *count)
 {
     kn_c_line(g->w, "KN_LANES KN_FEW");
     kn_c_open(g->w, "for (i64 j = 0; j < %s; j++)", count);
     kn_c_line(g->w, "const i64 l = from + j;");
+    if (g->widened)
+        kn_c_line(g->w, "(void)l;");
     put_lane(g, loop);
     kn_c_close(g->w);
+}
+
+/* KN_FOLD_LANES of them. */
+static void put_vector(kn_c_writing *g, int loop)
+{
+    put_widened(g, loop, "p", " + from");
+    g->widened = true;
+    put_lanes_from(g, loop, "KN_FOLD_LANES");
+    g->widened = false;
 }
 
 /* Fetches what later iterations read. */
@@ -164,7 +242,7 @@ static void put_fetches(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     for (int v = 0; v < w->ph->nest.values.len && loop == 0; v++)
-        if (g->l.way[v] == KN_C_READ && kn_c_access(w->ph, v)->kind[w->axis] == KN_STRIDE_ONE)
+        if (g->l.way[v] == KN_C_READ && kn_c_is_adjacent(w, v))
             kn_c_line(w, "KN_FETCH(p%d + from);", v);
 }
 
@@ -237,7 +315,7 @@ static void put_adding_loop(kn_c_writing *g, int loop)
     kn_c_line(w, "i64 from = 0;");
     kn_c_open(w, "for (; from + KN_FOLD_LANES <= n; from += KN_FOLD_LANES)");
     put_fetches(g, loop);
-    put_lanes_from(g, loop, "KN_FOLD_LANES");
+    put_vector(g, loop);
     kn_c_close(w);
     put_rest(g, loop);
     join_accs(g, loop);
@@ -253,45 +331,74 @@ static void put_vectors(kn_c_writing *g, int loop)
     kn_c_writer *w = g->w;
     kn_c_line(w, "i64 from = 0;");
     kn_c_open(w, "do");
-    if (adds(g, loop))
-        put_fetches(g, loop);
-    put_lanes_from(g, loop, "KN_FOLD_LANES");
+    put_fetches(g, loop);
+    put_vector(g, loop);
     w->indent--;
     kn_c_line(w, "} while ((from += KN_FOLD_LANES) + KN_FOLD_LANES <= n);");
 }
 
-/* Can the lanes that are left be a vector of which some lanes are none? Blocks' arrays have room for those, outputs do not. */
+/* Can the lanes that are left be a vector of which some lanes are none? Not of complex numbers, which are no vectors. */
 static bool can_mask(const kn_c_writing *g)
 {
-    const kn_phase *p = g->w->ph;
-    for (int s = 0; s < p->nest.stores.len; s++)
-        if (g->l.store_loop[s] >= 0)
+    for (int v = 0; v < g->w->ph->nest.values.len; v++)
+        if (g->l.way[v] && kn_is_complex(kn_c_value_at(g, v)->dtype))
             return false;
-    for (int v = 0; v < p->nest.values.len; v++) {
-        const kn_dtype t = kn_c_value_at(g, v)->dtype;
-        if (g->l.way[v] == KN_C_READ && (kn_bytes(t) < 4 || kn_is_complex(t) ||
-                                         kn_c_access(p, v)->kind[g->w->axis] != KN_STRIDE_ONE))
-            return false;
-    }
     return true;
 }
 
+/* Lanes that are left of values whose loads have no guard, zeros behind them, and room for what the loop stores. */
+static void put_rest_arrays(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    for (int v = 0; v < w->ph->nest.values.len; v++) {
+        const char *const type = kn_c_type(kn_c_value_at(g, v)->dtype);
+        if (!reads(g, v, loop) || can_guard(g, v))
+            continue;
+        if (kn_c_is_adjacent(w, v)) {
+            kn_c_line(w, "%s tail%d[2 * KN_FOLD_LANES];", type, v);
+            kn_c_line(w, "KN_TAIL(tail%d, p%d + n);", v, v);
+            kn_c_line(w, "const %s *const rest%d = tail%d + KN_FOLD_LANES - left;", type, v, v);
+            continue;
+        }
+        kn_c_line(w, "%s rest%d[KN_FOLD_LANES] = {0};", type, v);
+        kn_c_line(w, "for (i64 l = from; l < n; l++)");
+        kn_c_line(w, "    rest%d[l - from] = %s;", v, kn_c_element(g, v));
+    }
+    for (int s = 0; s < w->ph->nest.stores.len; s++)
+        if (stores_in(g, s, loop))
+            kn_c_line(w, "%s last%d[KN_FOLD_LANES];",
+                      kn_c_type(w->k->bufs.data[kn_c_store_at(g, s)->access.buf].dtype), s);
+}
+
 /* Less than a vector of lanes. */
+static void put_masked_lanes(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    kn_c_line(w, "const int left = (int)(n - from);");
+    put_rest_arrays(g, loop);
+    put_widened(g, loop, "rest", "");
+    kn_c_line(w, "KN_LANES KN_FEW");
+    kn_c_open(w, "for (int j = 0; j < KN_FOLD_LANES; j++)");
+    kn_c_line(w, "const i64 l = from + j;");
+    kn_c_line(w, "const truth in = j < left;");
+    w->masked = g->widened = true;
+    put_lane(g, loop);
+    w->masked = g->widened = false;
+    kn_c_close(w);
+    for (int s = 0; s < w->ph->nest.stores.len; s++)
+        if (stores_in(g, s, loop)) {
+            kn_c_line(w, "for (i64 l = from; l < n; l++)");
+            kn_c_line(w, "    q%d[%s] = last%d[l - from];", s, store_subscript(g, s), s);
+        }
+}
+
 static void put_masked_rest(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     const bool can = can_mask(g);
     if (can) {
         kn_put(w->t, "#if KN_MASKS\n");
-        kn_c_line(w, "const int left = (int)(n - from);");
-        kn_c_line(w, "KN_LANES KN_FEW");
-        kn_c_open(w, "for (int j = 0; j < KN_FOLD_LANES; j++)");
-        kn_c_line(w, "const i64 l = from + j;");
-        kn_c_line(w, "const truth in = j < left;");
-        w->masked = true;
-        put_lane(g, loop);
-        w->masked = false;
-        kn_c_close(w);
+        put_masked_lanes(g, loop);
         kn_put(w->t, "#else\n");
     }
     put_rest(g, loop);
@@ -312,17 +419,49 @@ static void put_short_adding_loop(kn_c_writing *g, int loop)
     }
 }
 
-/* The last vector of lanes may take some that others had: it does the same to them. */
+static bool stores_bytes(const kn_c_writing *g, int loop)
+{
+    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
+        if (stores_in(g, s, loop) &&
+            kn_bytes(g->w->k->bufs.data[kn_c_store_at(g, s)->access.buf].dtype) == 1)
+            return true;
+    return false;
+}
+
+static void put_two_vectors(kn_c_writing *g, int loop)
+{
+    put_lanes_from(g, loop, "2 * KN_FOLD_LANES");
+}
+
+/* So many lanes at a time. The last ones may be some that were taken before: it does the same to them. */
+static void put_overlapping(kn_c_writing *g, int loop, bool twice)
+{
+    const char *const lanes = twice ? "2 * KN_FOLD_LANES" : "KN_FOLD_LANES";
+    void (*const put)(kn_c_writing *, int) = twice ? put_two_vectors : put_vector;
+    kn_c_block(g->w);
+    kn_c_line(g->w, "i64 from = 0;");
+    kn_c_open(g->w, "do");
+    put(g, loop);
+    g->w->indent--;
+    kn_c_line(g->w, "} while ((from += %s) + %s <= n);", lanes, lanes);
+    kn_c_open(g->w, "if (from < n)");
+    kn_c_line(g->w, "from = n - %s;", lanes);
+    put(g, loop);
+    kn_c_close(g->w);
+    kn_c_close(g->w);
+}
+
+/* Bytes are stored by vectors of 32. */
 static void put_short_loop(kn_c_writing *g, int loop)
 {
-    kn_c_writer *w = g->w;
-    kn_c_block(w);
-    put_vectors(g, loop);
-    kn_c_open(w, "if (from < n)");
-    kn_c_line(w, "from = n - KN_FOLD_LANES;");
-    put_lanes_from(g, loop, "KN_FOLD_LANES");
-    kn_c_close(w);
-    kn_c_close(w);
+    const bool bytes = stores_bytes(g, loop);
+    if (bytes) {
+        kn_c_open(g->w, "if (n >= 2 * KN_FOLD_LANES)");
+        put_overlapping(g, loop, true);
+        kn_c_close(g->w);
+        kn_c_line(g->w, "else");
+    }
+    put_overlapping(g, loop, false);
 }
 
 /* ---- columns ---- */
@@ -431,8 +570,9 @@ static bool is_copy(const kn_c_writing *g, int s)
     const kn_c_writer *w = g->w;
     const kn_store *st = kn_c_store_at(g, s);
     return st->kind == KN_STORE_ELEMENT && !w->ordered && w->axis >= 0 &&
-           g->l.way[st->value] == KN_C_READ && st->access.kind[w->axis] == KN_STRIDE_ONE &&
-           kn_c_access(w->ph, st->value)->kind[w->axis] == KN_STRIDE_ONE;
+           g->l.way[st->value] == KN_C_READ &&
+           (w->packed || st->access.kind[w->axis] == KN_STRIDE_ONE) &&
+           kn_c_is_adjacent(w, st->value);
 }
 
 /* Is that all that the loop does? */

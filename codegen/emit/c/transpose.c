@@ -19,7 +19,7 @@ static bool *find(const kn_c_writer *w, int stage, bool *any)
     kn_phase_needs(w->ph, stage, read);
     *any = false;
     for (int v = 0; v < n; v++) {
-        read[v] = read[v] && w->transposed[v] >= 0;
+        read[v] = read[v] && w->copy[v] >= 0 && !w->shifted[v];
         *any = *any || read[v];
     }
     return read;
@@ -69,8 +69,7 @@ void kn_c_put_transpose(kn_c_writer *w, int stage)
         kn_c_line(w, "const i64 across%d = num[%d], down%d = num[%d];", v, step, v, step - 1);
         kn_c_line(w, "const %s *const p%d = (const %s *)c->buf[%d]%s; /* %s */", type, v, type,
                   acc->buf, kn_c_origin(w, acc, at, false), w->k->bufs.data[acc->buf].name);
-        kn_c_line(w, "%s *const a%d = (%s *)(s->block + %d * c->slot);", type, v, type,
-                  w->transposed[v]);
+        kn_c_line(w, "%s *const a%d = (%s *)(s->block + %d * c->slot);", type, v, type, w->copy[v]);
         put_columns(w, v);
     }
     kn_c_close(w);

@@ -5,30 +5,6 @@
 
 /* ---- what a walk keeps ---- */
 
-/* May its access differ from lane to lane? Group values outlive a run of lanes, so they differ also from run to run. */
-static bool walks(const kn_c_writer *w, const kn_value *v)
-{
-    if (!kn_has_access(v) || w->axis < 0)
-        return false;
-    return w->mode == KN_C_COLS && kn_c_is_group(v)
-               ? (v->access->axes & ((1u << w->ph->nest.ngroup) - 1)) != 0
-               : v->access->kind[w->axis] != KN_STRIDE_ZERO;
-}
-
-/* Which values may differ from lane to lane. */
-static void find_lanes(kn_c_writer *w)
-{
-    const kn_phase *p = w->ph;
-    w->lane = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
-    for (int i = 0; i < p->nest.values.len; i++) {
-        const kn_value *v = &p->nest.values.data[i];
-        w->lane[i] = kn_kept(p, i) == KN_KEEP_FRAME ||
-                     (v->kind == KN_V_RESULT && w->mode == KN_C_COLS) || walks(w, v);
-        for (int k = 0; k < v->nin; k++)
-            w->lane[i] = w->lane[i] || w->lane[v->in[k]];
-    }
-}
-
 static bool has_total(const kn_red *red) { return red->op == KN_OP_SUM || red->op == KN_OP_VAR; }
 
 /* Arrays that an accumulator of a group a lane takes, of elements no narrower than 8 bytes. */
@@ -43,7 +19,10 @@ static void place_own(kn_c_writer *w)
 {
     const kn_phase *p = w->ph;
     w->group_array = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
-    w->transposed = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
+    w->copy = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
+    w->shifted = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
+    w->store_copy = KN_NEW_ARRAY(w->a, int, p->nest.stores.len + 1);
+    memset(w->store_copy, -1, sizeof *w->store_copy * (size_t)(p->nest.stores.len + 1));
     w->result = KN_NEW_ARRAY(w->a, int, p->nest.reds.len + 1);
     w->acc = KN_NEW_ARRAY(w->a, int, p->nest.reds.len + 1);
     w->group_arrays = 0;
@@ -52,7 +31,8 @@ static void place_own(kn_c_writer *w)
         const kn_value *v = &p->nest.values.data[i];
         bool group = w->needed[i] && kn_c_is_group(v) && v->kind != KN_V_RESULT;
         w->group_array[i] = group && w->lane[i] && w->mode == KN_C_COLS ? w->group_arrays++ : -1;
-        w->transposed[i] = kn_c_is_transposed(w, i) ? w->group_arrays++ : -1;
+        w->shifted[i] = kn_c_is_shifted(w, i);
+        w->copy[i] = kn_c_is_transposed(w, i) || w->shifted[i] ? w->group_arrays++ : -1;
     }
     for (int r = 0; r < p->nest.reds.len && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];
@@ -74,6 +54,9 @@ static void put_state(kn_c_writer *w)
         "/* Where a worker is: the index along each axis, the part, the first lane's place in its row. */");
     kn_c_open(w, "typedef struct %s", name);
     kn_c_line(w, "i64 i[%d], part, row;", p->nest.naxes + 1);
+    if (w->mode == KN_C_ROWS && !w->one_run)
+        kn_c_line(w,
+                  "i64 flat; /* bits: which arrays of a packed block are where they came from */");
     if (w->mode == KN_C_TILES)
         kn_c_line(w, "i64 line; /* where a row of a tile begins in an array of tiles */");
     if (w->mode == KN_C_COLS)
@@ -137,21 +120,6 @@ static void put_start_state(kn_c_writer *w)
 }
 
 /* ---- indices ---- */
-
-/* Axes [first, end) at a linear index. */
-static void put_seek(kn_c_writer *w, int first, int end, const char *linear)
-{
-    if (first == end)
-        return;
-    if (end - first == 1) {
-        kn_c_line(w, "s->i[%d] = %s;", first, linear);
-        return;
-    }
-    kn_c_line(w, "s->i[%d] = %s;", first, linear);
-    for (int a = end - 1; a > first; a--)
-        kn_c_line(w, "s->i[%d] = s->i[%d] %% KN_SOME(num[%d]), s->i[%d] /= KN_SOME(num[%d]);", a,
-                  first, a, first, a);
-}
 
 /* To the next index of axes [first, end). */
 static void put_next(kn_c_writer *w, int first, int end)
@@ -330,7 +298,7 @@ static void put_sweep_of_row(kn_c_writer *w, int stage)
     const kn_phase *p = w->ph;
     put_starts(w, stage, "1");
     if (!w->one_run)
-        put_seek(w, p->nest.ngroup, p->nest.naxes, "from");
+        kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "from");
     if (!w->one_run)
         kn_c_line(w, "kn_blocks b%d = kn_start(c, from);", stage);
     kn_c_open(w, "for (i64 i = from, stop; i < to; i = stop)");
@@ -338,11 +306,17 @@ static void put_sweep_of_row(kn_c_writer *w, int stage)
         w, w->one_run ? "stop = KN_MIN(to, i + c->most);" : "stop = kn_block_end(c, &b%d, i, to);",
         stage);
     kn_c_line(w, "s->row = i - from;");
-    if (w->folds[stage]) {
+    if (w->folds[stage] || w->packs[stage]) {
         kn_c_open(w, "if (c->run)");
         put_block(w, "c", "whole", stage, "i", "stop - i");
         kn_c_line(w, "continue;");
         kn_c_close(w);
+    }
+    if (w->packs[stage]) {
+        kn_c_put_packed_block(w, stage);
+        kn_c_close(w);
+        put_finish(w, stage, "1");
+        return;
     }
     put_block(w, "c", "sweep", stage, "i", "stop - i");
     if (w->folds[stage])
@@ -355,7 +329,7 @@ static void put_sweep_of_row(kn_c_writer *w, int stage)
 static void put_rows(kn_c_writer *w)
 {
     const int sweeps = w->ph->nest.nsweeps;
-    put_seek(w, 0, w->ph->nest.ngroup, "unit / c->parts");
+    kn_c_put_seek(w, 0, w->ph->nest.ngroup, "unit / c->parts");
     kn_c_line(w, "s->part = unit %% c->parts;");
     kn_c_open(w, "for (; unit < end; unit++)");
     put_part(w);
@@ -375,7 +349,7 @@ static void put_rows(kn_c_writer *w)
 static void put_short_rows(kn_c_writer *w)
 {
     const int sweeps = w->ph->nest.nsweeps;
-    put_seek(w, 0, w->ph->nest.ngroup, "unit");
+    kn_c_put_seek(w, 0, w->ph->nest.ngroup, "unit");
     kn_c_line(w, "s->part = s->row = 0;");
     kn_c_line(w, "const i64 n = c->members;");
     kn_c_open(w, "for (; unit < end; unit++)");
@@ -482,7 +456,7 @@ static void put_sweep_of_tile(kn_c_writer *w, int stage)
         put_starts(w, stage, "n");
     }
     kn_c_open(w, "if (%s < to)", from);
-    put_seek(w, first, end, from);
+    kn_c_put_seek(w, first, end, from);
     kn_c_close(w);
     put_member_loop(w, stage, &rest);
     if (w->narrow)
@@ -506,7 +480,7 @@ static void put_cols(kn_c_writer *w)
     kn_c_line(w, "const i64 n = kn_block_end(c, &lanes, start, c->groups) - start;");
     kn_c_line(w, "s->lanes = n;");
     if (!w->one_run) {
-        put_seek(w, 0, first, "start");
+        kn_c_put_seek(w, 0, first, "start");
         for (int a = 0; a < first; a++)
             kn_c_line(w, "s->first[%d] = s->i[%d];", a, a);
     }
@@ -534,7 +508,7 @@ static void put_tiles(kn_c_writer *w)
         w, "const i64 row = unit %% ndown * c->tile, column = unit / ndown %% nacross * c->tile;");
     kn_c_line(w, "const i64 rows = KN_MIN(c->tile, num[%d] - row);", down);
     kn_c_line(w, "const i64 columns = KN_MIN(c->tile, num[%d] - column);", across);
-    put_seek(w, 0, down, "unit / (ndown * nacross)");
+    kn_c_put_seek(w, 0, down, "unit / (ndown * nacross)");
     for (int t = 0; t <= w->ph->nest.nsweeps; t++) {
         put_group_stage(w, t);
         if (t == w->ph->nest.nsweeps)
@@ -553,6 +527,25 @@ static void put_tiles(kn_c_writer *w)
     kn_c_close(w);
 }
 
+/* The functions of a sweep's blocks. */
+static void put_sweep_functions(kn_c_writer *w, int stage)
+{
+    w->packs[stage] = kn_c_can_pack(w, stage);
+    if (w->packs[stage]) {
+        kn_c_begin_packed(w, stage);
+        kn_c_put_packing(w, stage);
+        kn_c_put_lanes(w, false, stage);
+        kn_c_end_packed(w);
+    } else {
+        kn_c_put_lanes(w, false, stage);
+        kn_c_put_transpose(w, stage);
+    }
+    w->whole = w->mode != KN_C_COLS && (w->folds[stage] || w->packs[stage]);
+    if (w->whole)
+        kn_c_put_lanes(w, false, stage);
+    w->whole = false;
+}
+
 void kn_c_put_walk(kn_c_writer *w)
 {
     const kn_phase *p = w->ph;
@@ -561,21 +554,16 @@ void kn_c_put_walk(kn_c_writer *w)
     w->axis = first < end ? end - 1 : -1;
     w->one_run = end - first <= 1 || w->mode == KN_C_TILES;
     w->narrow = cols && kn_c_can_be_narrow(p) && !w->ordered;
-    find_lanes(w);
+    kn_c_find_lanes(w);
     place_own(w);
     put_state(w);
     w->folds = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
     w->several = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
+    w->packs = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
     for (int t = 0; t <= p->nest.nsweeps; t++) {
         kn_c_put_lanes(w, true, t);
         if (t < p->nest.nsweeps)
-            kn_c_put_lanes(w, false, t);
-        if (t < p->nest.nsweeps)
-            kn_c_put_transpose(w, t);
-        w->whole = !cols && w->folds[t];
-        if (w->whole)
-            kn_c_put_lanes(w, false, t);
-        w->whole = false;
+            put_sweep_functions(w, t);
     }
     put_runs_function(w, first, end);
     kn_c_line(w, "KN_WORK void %s_work(const kn_c_call *call, i64 unit, i64 end, char *scratch)",

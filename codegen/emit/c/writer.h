@@ -4,7 +4,10 @@
  *   op.c        one operation as a C expression
  *   text.c      lines, names, literals
  *   reduce.c    the accumulators of loops
+ *   place.c     where lanes are
  *   kept.c      where values are that later sweeps read again
+ *   shift.c     lanes that are gathered one behind the other, copied
+ *   pack.c      blocks of several runs of lanes, copied side by side
  *   lanes.c     what a block of lanes computes, divided into loops (kn_c_lanes)
  *   sweep.c     one of those loops as text
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
@@ -37,7 +40,9 @@ typedef struct kn_c_writer {
     int *group_array; /* per value, cols: the array of a group value; -1 */
     int *kept;        /* per value: the row that keeps it; -1 */
     int *over;        /* per value: the store whose place keeps it instead; -1 */
-    int *transposed;  /* per value, tiles: the array that has the tile of it; -1 */
+    int *copy;        /* per value: the array of a block that its lanes are copied to first; -1 */
+    bool *shifted;    /* per value: a gather that two runs are copied for */
+    int *store_copy;  /* per store: the array that they are copied from in the end; -1 */
     int group_arrays; /* arrays of group values, results, accumulators and tiles; blocks' arrays come behind */
     int slots; /* the most arrays so far */
     int rows;
@@ -46,7 +51,10 @@ typedef struct kn_c_writer {
     bool *several;     /* per stage, cols: the function of a sweep takes several members, */
     bool members;      /* and this one does */
     bool masked;       /* a loop takes lanes that are none, of which `in` is false */
-    bool whole;        /* rows of several runs: the function's blocks are one run each */
+    bool whole;        /* rows of several runs: the function's blocks are one run each, */
+    bool packed;       /* or several, packed side by side */
+    bool *packs;       /* per stage: so are blocks of several runs */
+    int first_packed;  /* the first of those arrays */
 } kn_c_writer;
 
 /* Are lanes the members of one group? */
@@ -63,6 +71,22 @@ const kn_access *kn_c_store_access(const kn_phase *p, int store);
 /* Where the numbers of an access begin: of value or store `i`; and those of operand `k` of a GATHER. */
 int kn_c_number_of(const kn_phase *p, bool store, int i);
 int kn_c_number_of_gathered(const kn_phase *p, int value, int k);
+
+/* Do the lanes of value v, which is read, lie side by side? */
+static inline bool kn_c_is_adjacent(const kn_c_writer *w, int v)
+{
+    return w->copy[v] >= 0 || kn_c_access(w->ph, v)->kind[w->axis] == KN_STRIDE_ONE;
+}
+
+/* Is value v made for each group, before a sweep? Constants and the like are neither. */
+static inline bool kn_c_is_fixed(const kn_value *v)
+{
+    return v->kind == KN_V_SCALAR || v->kind == KN_V_CONST || v->kind == KN_V_EXTENT;
+}
+static inline bool kn_c_is_group(const kn_value *v)
+{
+    return !kn_c_is_fixed(v) && (v->level == KN_GROUP || v->kind == KN_V_RESULT);
+}
 
 /* ---- op.c ---- */
 
@@ -107,6 +131,15 @@ const char *kn_c_literal(kn_c_writer *w, kn_scalar v);
 /* The state's name: "kiln_softmax_0_rows". */
 const char *kn_c_state(kn_c_writer *w);
 
+/* ---- place.c ---- */
+
+/* " + num[3] + s->i[0] * num[5] + s->i[1]": where an access begins. */
+const char *kn_c_origin(kn_c_writer *w, const kn_access *acc, int at, bool partial);
+/* Axes [first, end) at a linear index. */
+void kn_c_put_seek(kn_c_writer *w, int first, int end, const char *linear);
+/* Sets w->lane: which values may differ from lane to lane. */
+void kn_c_find_lanes(kn_c_writer *w);
+
 /* ---- kept.c ---- */
 
 /* Sets w->kept, w->over and w->rows of a walk. */
@@ -148,9 +181,6 @@ static inline bool kn_c_is_guarded(const kn_store *s)
 }
 /* Is value v reduced, by a fold, in this sweep? */
 bool kn_c_is_folded(const kn_c_writer *w, const kn_c_lanes *l, int v);
-/* Is value v made for each group, before a sweep? Constants and the like are neither. */
-bool kn_c_is_fixed(const kn_value *v);
-bool kn_c_is_group(const kn_value *v);
 /* The stage whose statements make a group value. */
 int kn_c_group_stage(const kn_value *v);
 /* Is it kept by an earlier sweep than t? */
@@ -168,6 +198,7 @@ typedef struct kn_c_writing {
     bool *known;  /* per value: declared at the top */
     bool *loaded; /* per value: read in this loop already */
     bool dry;     /* values are computed without being written anywhere */
+    bool widened; /* bytes that the loop reads were made integers of 4 before */
 } kn_c_writing;
 
 static inline const kn_value *kn_c_value_at(const kn_c_writing *g, int v)
@@ -178,8 +209,6 @@ static inline const kn_store *kn_c_store_at(const kn_c_writing *g, int s)
 {
     return &g->w->ph->nest.stores.data[s];
 }
-/* " + num[3] + s->i[0] * num[5] + s->i[1]": where an access begins. */
-const char *kn_c_origin(kn_c_writer *w, const kn_access *acc, int at, bool partial);
 /* "l * step6": a lane of an access; of member m from the first, where there are several. */
 const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at);
 /* "p3[l]": what value v is read from. */
@@ -207,6 +236,30 @@ bool kn_c_is_transposed(const kn_c_writer *w, int v);
 bool kn_c_turns(const kn_c_writer *w, int stage);
 /* The function that copies the tiles of such values, those that a stage reads. */
 void kn_c_put_transpose(kn_c_writer *w, int stage);
+
+/* ---- shift.c ---- */
+
+/* Is v read by a gather at two runs of indices? */
+bool kn_c_is_shifted(const kn_c_writer *w, int v);
+/* Takes from `made` the indices that nothing else uses. */
+void kn_c_drop_indices(const kn_c_writer *w, const kn_c_lanes *l, bool *made);
+/* Copies the lanes of v. */
+void kn_c_put_shifted(kn_c_writer *w, int v);
+
+/* ---- pack.c ---- */
+
+/* Can what the lanes of a sweep read and write be packed? */
+bool kn_c_can_pack(kn_c_writer *w, int stage);
+/* Between these, a sweep is written for packed blocks. */
+void kn_c_begin_packed(kn_c_writer *w, int stage);
+void kn_c_end_packed(kn_c_writer *w);
+/* Where lanes are that have an array for them when packed; `flat`: where they are if they need none, "" if that is not
+ * asked. */
+const char *kn_c_packed(kn_c_writer *w, const char *type, int array, const char *flat);
+/* The functions that copy runs; while packed. */
+void kn_c_put_packing(kn_c_writer *w, int stage);
+/* Lanes i to stop of a sweep. */
+void kn_c_put_packed_block(kn_c_writer *w, int stage);
 
 /* ---- walk.c ---- */
 

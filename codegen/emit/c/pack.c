@@ -1,0 +1,235 @@
+/* Rows whose blocks have several runs of lanes. A run is too short for the loops of a sweep, and for calls; so what lies in
+ * runs is packed into arrays of the block first, a sweep works on the block as a whole, and what it stores is unpacked
+ * from arrays in the end. What lies without gaps over all runs, which a call's numbers say, stays where it is. */
+#include "codegen/emit/c/writer.h"
+
+/* Does it differ from member to member? */
+static bool varies(const kn_c_writer *w, const kn_access *acc)
+{
+    for (int a = w->ph->nest.ngroup; a < w->ph->nest.naxes; a++)
+        if (acc->kind[a] != KN_STRIDE_ZERO)
+            return true;
+    return false;
+}
+
+static bool is_stored(const kn_c_writer *w, int s, int stage)
+{
+    const kn_store *st = &w->ph->nest.stores.data[s];
+    return st->kind == KN_STORE_ELEMENT && st->stage == stage;
+}
+
+/* Which values the lanes of a sweep read from memory, or from their indices. */
+static bool *find_read(kn_c_writer *w, int stage)
+{
+    const kn_phase *p = w->ph;
+    bool *read = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
+    kn_phase_needs(p, stage, read);
+    for (int v = 0; v < p->nest.values.len; v++) {
+        const kn_value *value = &p->nest.values.data[v];
+        read[v] =
+            read[v] && kn_has_access(value) && !kn_c_is_group(value) && !kn_c_is_kept(w, v, stage);
+    }
+    return read;
+}
+
+bool kn_c_can_pack(kn_c_writer *w, int stage)
+{
+    enum { MOST = 60 }; /* bits of s->flat */
+    const kn_phase *p = w->ph;
+    const bool *read = find_read(w, stage);
+    if (w->mode != KN_C_ROWS || w->one_run || w->ordered ||
+        p->nest.values.len + p->nest.stores.len > MOST)
+        return false;
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (read[v] && p->nest.values.data[v].kind == KN_V_GATHER)
+            return false;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (is_stored(w, s, stage) && kn_c_is_guarded(&p->nest.stores.data[s]))
+            return false;
+    return true;
+}
+
+void kn_c_begin_packed(kn_c_writer *w, int stage)
+{
+    const kn_phase *p = w->ph;
+    const bool *read = find_read(w, stage);
+    w->packed = w->whole = true;
+    w->first_packed = w->group_arrays;
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (read[v] && varies(w, kn_c_access(p, v)))
+            w->copy[v] = w->group_arrays++;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (is_stored(w, s, stage))
+            w->store_copy[s] = w->group_arrays++;
+    kn_c_find_lanes(w);
+}
+
+void kn_c_end_packed(kn_c_writer *w)
+{
+    w->packed = w->whole = false;
+    w->slots = w->group_arrays > w->slots ? w->group_arrays : w->slots;
+    w->group_arrays = w->first_packed;
+    for (int v = 0; v < w->ph->nest.values.len; v++)
+        w->copy[v] = w->copy[v] >= w->first_packed ? -1 : w->copy[v];
+    for (int s = 0; s < w->ph->nest.stores.len; s++)
+        w->store_copy[s] = -1;
+    kn_c_find_lanes(w);
+}
+
+const char *kn_c_packed(kn_c_writer *w, const char *type, int array, const char *flat)
+{
+    const char *const at = kn_c_printed(w, "(%s *)(s->block + %d * c->slot)", type, array);
+    return *flat ? kn_c_printed(w, "s->flat >> %d & 1 ? %s : %s", array - w->first_packed, flat, at)
+                 : at;
+}
+
+/* ---- between runs and arrays ---- */
+
+/* "num[7]", the stride along an axis. */
+static const char *stride(kn_c_writer *w, const kn_access *acc, int at, int axis)
+{
+    return acc->kind[axis] == KN_STRIDE_ZERO  ? "0"
+           : acc->kind[axis] == KN_STRIDE_ONE ? "1"
+                                              : kn_c_printed(w, "num[%d]", at + 2 + axis);
+}
+
+/* Sets the bit of an array that is not needed, for what it would have lies without gaps. */
+static void put_flat(kn_c_writer *w, const kn_access *acc, int at, int array)
+{
+    const int last = w->ph->nest.naxes - 1;
+    kn_text t = kn_text_new(w->a);
+    if (acc->kind[last] == KN_STRIDE_ZERO)
+        return;
+    kn_putf(&t, "%s == 1", stride(w, acc, at, last));
+    for (int a = last - 1; a >= w->ph->nest.ngroup; a--)
+        kn_putf(&t, " && %s == %s * num[%d]", stride(w, acc, at, a), stride(w, acc, at, a + 1),
+                a + 1);
+    kn_c_line(w, "flat |= (i64)(%s) << %d;", kn_text_str(&t), array - w->first_packed);
+}
+
+static void put_flat_function(kn_c_writer *w, int stage)
+{
+    const kn_phase *p = w->ph;
+    kn_c_line(w, "static inline i64 %s_flat%d(const i64 *num)", kn_c_state(w), stage);
+    kn_c_block(w);
+    kn_c_line(w, "i64 flat = 0;");
+    kn_c_line(w, "(void)num;");
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (w->copy[v] >= 0 && p->nest.values.data[v].kind == KN_V_LOAD)
+            put_flat(w, kn_c_access(p, v), kn_c_number_of(p, false, v), w->copy[v]);
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (w->store_copy[s] >= 0)
+            put_flat(w, kn_c_store_access(p, s), kn_c_number_of(p, true, s), w->store_copy[s]);
+    kn_c_line(w, "return flat;");
+    kn_c_close(w);
+    kn_put(w->t, "\n");
+}
+
+static void put_head(kn_c_writer *w, const char *what, int stage)
+{
+    const char *name = kn_c_state(w);
+    kn_c_line(w, "static void %s_%s%d(const kn_c_call *c, %s *s, i64 n, i64 done)", name, what,
+              stage, name);
+    kn_c_block(w);
+    kn_c_line(w, "const i64 *const num = c->num;");
+    kn_c_line(w, "(void)num, (void)s, (void)n, (void)done;");
+}
+
+/* One run of an array that is needed: lanes from `from` to `to`, each `step` behind the one before in memory. */
+static void put_run(kn_c_writer *w, int array, const char *step, const char *to, const char *from)
+{
+    kn_c_open(w, "if (!(s->flat >> %d & 1))", array - w->first_packed);
+    kn_c_line(w, "const i64 step = %s;", step);
+    kn_c_line(w, "KN_LANES");
+    kn_c_line(w, "for (i64 l = 0; l < n; l++)");
+    kn_c_line(w, "    %s = %s;", to, from);
+    kn_c_close(w);
+}
+
+static void put_packing(kn_c_writer *w, int stage)
+{
+    const kn_phase *p = w->ph;
+    put_head(w, "pack", stage);
+    for (int v = 0; v < p->nest.values.len; v++) {
+        const kn_value *value = &p->nest.values.data[v];
+        const char *type = kn_c_type(value->dtype), *from = kn_c_printed(w, "p%d[l * step]", v);
+        if (w->copy[v] < 0)
+            continue;
+        const int at = kn_c_number_of(p, false, v);
+        const char *origin = kn_c_origin(w, value->access, at, false);
+        kn_c_line(w, "%s *const a%d = %s + done;", type, v, kn_c_packed(w, type, w->copy[v], ""));
+        if (value->kind == KN_V_INDEX) {
+            kn_c_line(w, "const i64 p%d = 0%s;", v, origin);
+            from = kn_c_printed(w, "(%s)(p%d + l * step)", type, v);
+        } else {
+            kn_c_line(w, "const %s *const p%d = (const %s *)c->buf[%d]%s; /* %s */", type, v, type,
+                      value->access->buf, origin, w->k->bufs.data[value->access->buf].name);
+        }
+        put_run(w, w->copy[v], stride(w, value->access, at, w->axis), kn_c_printed(w, "a%d[l]", v),
+                from);
+    }
+    kn_c_close(w);
+    kn_put(w->t, "\n");
+}
+
+static void put_unpacking(kn_c_writer *w, int stage)
+{
+    const kn_phase *p = w->ph;
+    put_head(w, "unpack", stage);
+    for (int s = 0; s < p->nest.stores.len; s++) {
+        const kn_access *acc = kn_c_store_access(p, s);
+        const int at = kn_c_number_of(p, true, s);
+        if (w->store_copy[s] < 0)
+            continue;
+        const char *type = kn_c_type(w->k->bufs.data[acc->buf].dtype);
+        kn_c_line(w, "const %s *const a%d = %s + done;", type, s,
+                  kn_c_packed(w, type, w->store_copy[s], ""));
+        kn_c_line(w, "%s *const q%d = (%s *)c->buf[%d]%s; /* %s */", type, s, type, acc->buf,
+                  kn_c_origin(w, acc, at, false), w->k->bufs.data[acc->buf].name);
+        put_run(w, w->store_copy[s], stride(w, acc, at, w->axis),
+                kn_c_printed(w, "q%d[l * step]", s), kn_c_printed(w, "a%d[l]", s));
+    }
+    kn_c_close(w);
+    kn_put(w->t, "\n");
+}
+
+/* Bits of the arrays of values, or of stores. */
+static uint64_t bits_of(const kn_c_writer *w, const int *arrays, int n)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < n; i++)
+        bits |= arrays[i] < 0 ? 0 : (uint64_t)1 << (arrays[i] - w->first_packed);
+    return bits;
+}
+
+void kn_c_put_packing(kn_c_writer *w, int stage)
+{
+    put_flat_function(w, stage);
+    if (bits_of(w, w->copy, w->ph->nest.values.len))
+        put_packing(w, stage);
+    if (bits_of(w, w->store_copy, w->ph->nest.stores.len))
+        put_unpacking(w, stage);
+}
+
+void kn_c_put_packed_block(kn_c_writer *w, int stage)
+{
+    const kn_phase *p = w->ph;
+    const char *name = kn_c_state(w);
+    kn_c_begin_packed(w, stage);
+    const uint64_t in = bits_of(w, w->copy, p->nest.values.len);
+    const uint64_t out = bits_of(w, w->store_copy, p->nest.stores.len);
+    kn_c_end_packed(w);
+    kn_c_line(w, "s->flat = %s_flat%d(num);", name, stage);
+    if (in) {
+        kn_c_open(w, "if (~s->flat & 0x%llx)", (unsigned long long)in);
+        kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "i");
+        kn_c_line(w, "%s_runs(c, s, stop - i, %s_pack%d);", name, name, stage);
+        kn_c_close(w);
+    }
+    kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "i");
+    kn_c_line(w, "%s_packed%d(c, s, stop - i, 0);", name, stage);
+    if (out) {
+        kn_c_line(w, "if (~s->flat & 0x%llx)", (unsigned long long)out);
+        kn_c_line(w, "    %s_runs(c, s, stop - i, %s_unpack%d);", name, name, stage);
+    }
+}
