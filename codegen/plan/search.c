@@ -73,7 +73,7 @@ bool kn_is_large(const kn_graph *g) { return g->nodes.len > KN_MOST_SEARCHED; }
 bool kn_is_forced(const kn_problem *pr)
 {
     return pr->force.division != KN_DIVIDE_BY_COST || pr->force.reuse != KN_REUSE_BY_COST ||
-           pr->force.max_threads || pr->force.text;
+           pr->force.max_threads;
 }
 
 static double best_ns(const search *s) { return s->states.data[s->best].ns; }
