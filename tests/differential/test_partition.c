@@ -319,6 +319,12 @@ static const uint64_t close_seeds[] = {
     31188,
     /* the binder splits a group here in another way than for the class */
     32014,
+    /* plans of nearly one time, which differ in one detail each, came before all others */
+    51578,
+    53011,
+    /* what a merge that is undone parts belongs with another region: alone it is slower than with either */
+    60173,
+    52941,
 };
 
 static void test_close(void **state)
@@ -527,23 +533,23 @@ static const struct {
     int64_t searched, known;
 } planned[] = {
     {layernorm_backward, "N=20 C=20", "sm_90", 46560, 780},
-    {layernorm_backward, "N=5464 C=67", "sm_90", 8000, 780},
-    {layernorm_backward, "N=20 C=20", "cpu", 11000, 495},
+    {layernorm_backward, "N=5464 C=67", "sm_90", 49000, 780},
+    {layernorm_backward, "N=20 C=20", "cpu", 13650, 495},
     {layernorm_backward, "N=5464 C=67", "cpu", 45770, 495},
     {batchnorm_backward, "N=8 C=20 H=19 W=19", "sm_90", 45990, 780},
-    {batchnorm_backward, "N=8 C=20 H=19 W=19", "cpu", 11240, 595},
+    {batchnorm_backward, "N=8 C=20 H=19 W=19", "cpu", 13950, 595},
     {padded_softmax, "N=100 V=16000", "sm_90", 45850, 385},
-    {padded_softmax, "N=100 V=16000", "cpu", 26420, 275},
+    {padded_softmax, "N=100 V=16000", "cpu", 36780, 275},
     {softmax, "N=67 C=67", "sm_90", 1600, 195},
-    {softmax, "N=67 C=67", "cpu", 1640, 150},
+    {softmax, "N=67 C=67", "cpu", 2140, 150},
     {layernorm, "N=67 C=13", "sm_90", 5600, 720},
-    {layernorm, "N=67 C=13", "cpu", 6500, 455},
+    {layernorm, "N=67 C=13", "cpu", 9390, 455},
     {adam, "N=16000", "sm_90", 3100, 395},
     {adam, "N=16000", "cpu", 650, 300},
     {derived_layernorm, "N=67 C=13", "sm_90", 52000, 2050},
-    {derived_layernorm, "N=67 C=13", "cpu", 7640, 1450},
+    {derived_layernorm, "N=67 C=13", "cpu", 11360, 1450},
     {cross_entropy, "N=20 V=85", "sm_90", 46090, 755},
-    {cross_entropy, "N=20 V=85", "cpu", 12450, 330},
+    {cross_entropy, "N=20 V=85", "cpu", 15240, 330},
 };
 
 static void test_work(void **state)
