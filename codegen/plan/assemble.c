@@ -367,9 +367,8 @@ static kn_status complete(kn_planner *p, kn_kernel *k)
     return kn_kernel_verify(k);
 }
 
-kn_status kn_assemble(kn_planner *p, kn_plan *plan)
+kn_status kn_complete_kernels(kn_planner *p, kn_plan *plan)
 {
-    KN_TRY(kn_bind_phases(p, &plan->kernels));
     for (int i = 0, first = 0; i < plan->kernels.len; i++, first = end_of_kernel(p, first)) {
         kn_kernel *k = plan->kernels.data[i];
         k->name = name_of(p, i, first, plan->kernels.len == 1);

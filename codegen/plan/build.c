@@ -34,38 +34,66 @@ kn_status kn_plan_lower(kn_arena *a, const kn_problem *problem, kn_regions *regi
     return KN_INTERNAL;
 }
 
-kn_status kn_plan_with(kn_arena *a, const kn_problem *problem, kn_regions *regions,
-                       const kn_plan *base, kn_plan **out)
+static kn_status bind(kn_draft *d)
 {
-    kn_plan *plan = *out = KN_NEW(a, kn_plan);
+    kn_plan *plan = d->plan;
+    memset(&plan->kernels, 0, sizeof plan->kernels);
+    KN_TRY(kn_bind_phases(&d->p, &plan->kernels));
+    plan->ns = kn_predict_ns(plan->kernels.data, plan->kernels.len, d->p.problem->target);
+    return KN_OK;
+}
+
+kn_status kn_plan_draft(kn_arena *a, const kn_problem *problem, kn_regions *regions,
+                        const kn_plan *base, kn_draft *d)
+{
+    kn_plan *plan = d->plan = KN_NEW(a, kn_plan);
     *plan = *base;
     memset(&plan->steps, 0, sizeof plan->steps);
     for (int i = 0; i < base->steps.len; i++)
         kn_push(a, &plan->steps, base->steps.data[i]);
-    kn_planner p;
-    KN_TRY(kn_plan_lower(a, problem, regions, &p));
-    const kn_problem *pr = p.problem;
-    KN_TRY(kn_run_passes(&p, plan));
-    KN_TRY(kn_assemble(&p, plan));
-    plan->after = kn_census_of_kernels(a, pr->graph, plan->kernels.data, plan->kernels.len,
-                                       p.bufs.data, p.bufs.len);
-    if (pr->explained)
-        kn_push(a, &plan->steps,
-                ((kn_plan_step){"schedule", "groups to threads, values kept for later sweeps",
-                                plan->after}));
-    plan->regions = p.regions;
-    plan->again = p.again;
-    plan->ns = kn_predict_ns(plan->kernels.data, plan->kernels.len, pr->target);
-    plan->schedule = p.phases.len > 1 ? "split" : "whole";
+    KN_TRY(kn_plan_lower(a, problem, regions, &d->p));
+    KN_TRY(kn_run_passes(&d->p, plan));
+    plan->regions = d->p.regions;
+    plan->again = d->p.again;
+    return bind(d);
+}
+
+kn_status kn_draft_bind_as(kn_draft *d, const char *schedules)
+{
+    kn_problem *pr = kn_alloc_copy(d->p.arena, d->p.problem, sizeof *pr);
+    pr->force.text = schedules;
+    d->p.problem = pr;
+    return bind(d);
+}
+
+/* The word for how most of its groups are divided. */
+static const char *schedule_of(const kn_planner *p, const kn_plan *plan)
+{
+    const char *schedule = p->phases.len > 1 ? "split" : "whole";
     for (int i = 0; i < plan->kernels.len; i++) {
         const kn_kernel *k = plan->kernels.data[i];
         if (kn_kernel_cluster(k) > 1)
-            plan->schedule = "cluster";
+            schedule = "cluster";
         else if (kn_kernel_resident(k))
-            plan->schedule = "resident";
+            schedule = "resident";
         else if (k->phases.len == 1 && k->phases.data[0].how.tile)
-            plan->schedule = "tiles";
+            schedule = "tiles";
     }
+    return schedule;
+}
+
+kn_status kn_draft_finish(kn_draft *d)
+{
+    kn_plan *plan = d->plan;
+    const kn_problem *pr = d->p.problem;
+    KN_TRY(kn_complete_kernels(&d->p, plan));
+    plan->after = kn_census_of_kernels(d->p.arena, pr->graph, plan->kernels.data, plan->kernels.len,
+                                       d->p.bufs.data, d->p.bufs.len);
+    if (pr->explained)
+        kn_push(d->p.arena, &plan->steps,
+                ((kn_plan_step){"schedule", "groups to threads, values kept for later sweeps",
+                                plan->after}));
+    plan->schedule = schedule_of(&d->p, plan);
     return KN_OK;
 }
 

@@ -52,7 +52,7 @@ typedef struct planning {
     kn_partition partition;
     const kn_bounding *bounds;
     kn_bonds bonds;
-    kn_plan *plan;
+    kn_draft draft;
     kn_regions *unfused; /* those of one kernel an operation, if that is better */
     int tried;           /* plans, besides the search's */
 } planning;
@@ -90,8 +90,10 @@ static kn_status plan_parted(planning *g)
     kn_regions *regions = regions_of(g, &pr);
     const kn_choices searched = {.reuse = g->partition.chosen.reuse};
     pr.choices = kn_is_large(pr.graph) ? NULL : &searched;
-    return kn_plan_with(g->a, &pr, regions, g->base, &g->plan);
+    return kn_plan_draft(g->a, &pr, regions, g->base, &g->draft);
 }
+
+static double ns_of(const planning *g) { return g->draft.plan->ns; }
 
 /* As the binder divides instead, if that is better: the division that was found is that of the class. */
 static kn_status plan_by_cost(planning *g)
@@ -102,7 +104,7 @@ static kn_status plan_by_cost(planning *g)
     other.partition.division = KN_DIVIDE_BY_COST;
     KN_TRY(plan_parted(&other));
     other.tried = ++g->tried;
-    if (other.plan->ns < g->plan->ns)
+    if (ns_of(&other) < ns_of(g))
         *g = other;
     return KN_OK;
 }
@@ -122,13 +124,13 @@ static kn_status plan_other(planning *g)
     planning other = *g;
     if (p->other_ns == 0)
         return KN_OK;
-    if (g->plan->ns * kn_alike <= p->other_ns * growth_of(g))
+    if (ns_of(g) * kn_alike <= p->other_ns * growth_of(g))
         return KN_OK;
     other.partition.chosen = p->other;
     other.partition.division = KN_DIVIDE_BY_COST;
     KN_TRY(plan_parted(&other));
     other.tried = ++g->tried;
-    if (other.plan->ns < g->plan->ns * kn_alike)
+    if (ns_of(&other) < ns_of(g) * kn_alike)
         *g = other;
     return KN_OK;
 }
@@ -141,35 +143,30 @@ static kn_status plan_searched(planning *g, const kn_problem *written)
     planning other = *g;
     if (p->bound <= 0 || kn_is_large(g->problem->graph))
         return KN_OK;
-    if (g->plan->ns <= p->ns * growth_of(g) * out_of_proportion &&
-        g->plan->ns * out_of_proportion >= p->ns)
+    if (ns_of(g) <= p->ns * growth_of(g) * out_of_proportion &&
+        ns_of(g) * out_of_proportion >= p->ns)
         return KN_OK;
     KN_TRY(find_or_search(g->a, written, &other.partition));
     KN_TRY(plan_parted(&other));
     const int tried = g->tried + 1;
     other.tried = tried + p->tried;
     g->tried = tried + other.partition.tried;
-    if (other.plan->ns < g->plan->ns * kn_alike)
+    if (ns_of(&other) < ns_of(g) * kn_alike)
         *g = other;
     return KN_OK;
 }
 
-/* The plan of what is best at these sizes. Schedules that are given are left out of account, for they are of that plan. */
-static kn_status plan_best(planning *g, const kn_problem *written, kn_problem *own)
+/* The plan of what is best at these sizes. */
+static kn_status plan_best(planning *g, const kn_problem *written)
 {
-    const char *given = own->force.text;
+    const kn_problem *own = g->problem;
     g->bounds = kn_bounding_of(g->a, own->graph, own->sizes, own->target);
-    own->force.text = NULL;
-    if (kn_is_forced(own)) {
-        own->force.text = given;
-        return plan_parted(g);
-    }
     KN_TRY(plan_parted(g));
+    if (kn_is_forced(own))
+        return KN_OK;
     KN_TRY(plan_by_cost(g));
     KN_TRY(plan_other(g));
-    KN_TRY(plan_searched(g, written));
-    own->force.text = given;
-    return given ? plan_parted(g) : KN_OK;
+    return plan_searched(g, written);
 }
 
 /* Unfused instead, if that is better. */
@@ -177,7 +174,7 @@ static kn_status plan_unfused(planning *g, double least)
 {
     kn_problem pr = *g->problem;
     kn_trials trials;
-    double ns = g->plan->ns;
+    double ns = ns_of(g);
     if (least >= ns)
         return KN_OK;
     kn_trials_begin(&trials, g->a);
@@ -186,25 +183,26 @@ static kn_status plan_unfused(planning *g, double least)
     pr.fusion = false;
     if (g->unfused)
         g->partition.division = KN_DIVIDE_BY_COST;
-    return g->unfused ? kn_plan_with(g->a, &pr, g->unfused, g->base, &g->plan) : KN_OK;
+    return g->unfused ? kn_plan_draft(g->a, &pr, g->unfused, g->base, &g->draft) : KN_OK;
 }
 
 /* One kernel an operation on the axes as they are written instead, where reshapes have other axes in common. */
 static kn_status plan_as_written(planning *g, const kn_problem *written, double least)
 {
     kn_problem pr = *written;
-    kn_plan *plan;
+    kn_draft draft;
     pr.fusion = false;
-    if (g->bonds.merges.len || least >= g->plan->ns)
+    pr.force.text = NULL;
+    if (g->bonds.merges.len || least >= ns_of(g))
         return KN_OK;
     KN_TRY(kn_problem_refine(g->a, &pr));
     if (kn_graph_hash(g->a, pr.graph) == kn_graph_hash(g->a, g->problem->graph))
         return KN_OK;
-    KN_TRY(
-        kn_plan_with(g->a, &pr, kn_regions_form(g->a, pr.graph, pr.sizes, false), g->base, &plan));
+    KN_TRY(kn_plan_draft(g->a, &pr, kn_regions_form(g->a, pr.graph, pr.sizes, false), g->base,
+                         &draft));
     g->tried++;
-    if (plan->ns < g->plan->ns)
-        g->plan = plan;
+    if (draft.plan->ns < ns_of(g))
+        g->draft = draft;
     return KN_OK;
 }
 
@@ -216,7 +214,7 @@ static double least_unfused(const planning *g)
 /* The plan again, without the merges that are undone. */
 static kn_status plan_undone(planning *g, const kn_problem *problem)
 {
-    const kn_regions *from = g->plan->regions;
+    const kn_regions *from = g->draft.plan->regions;
     const int n = from->merges.len;
     const uint64_t undone = problem->force.undone;
     kn_problem pr = divided(g);
@@ -229,12 +227,11 @@ static kn_status plan_undone(planning *g, const kn_problem *problem)
     for (int i = 0; i < n; i++)
         if (i >= KN_MOST_UNDONE || !(undone >> i & 1))
             merges[left++] = from->merges.data[i];
-    pr.force.text = problem->force.text;
     pr.fusion = g->partition.fusion && !g->unfused;
     pr.choices =
         &(kn_choices){.reuse = kn_is_large(from->graph) ? NULL : g->partition.chosen.reuse};
-    return kn_plan_with(g->a, &pr, kn_regions_form_by(g->a, pr.graph, pr.sizes, merges, left),
-                        g->base, &g->plan);
+    return kn_plan_draft(g->a, &pr, kn_regions_form_by(g->a, pr.graph, pr.sizes, merges, left),
+                         g->base, &g->draft);
 }
 
 kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_problem *refined,
@@ -242,11 +239,10 @@ kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_pro
 {
     kn_problem own = *refined;
     planning g = {.a = a, .problem = &own, .base = base, .partition = {.fusion = true, .tried = 1}};
-    if (refined->force.undone)
-        own.force.text = NULL; /* schedules are for what is left of the merges */
+    own.force.text = NULL; /* schedules are for the plan that is found without them */
     if (refined->graph->nodes.len <= KN_MOST_ORDERED)
         KN_TRY(find_partition(a, problem, refined, &g.partition));
-    KN_TRY(plan_best(&g, problem, &own));
+    KN_TRY(plan_best(&g, problem));
     if (!kn_is_forced(&own)) {
         const double least = least_unfused(&g);
         if (g.partition.fusion)
@@ -255,7 +251,10 @@ kn_status kn_partition_plan(kn_arena *a, const kn_problem *problem, const kn_pro
     }
     if (refined->force.undone)
         KN_TRY(plan_undone(&g, refined));
-    *plan = g.plan;
+    if (refined->force.text)
+        KN_TRY(kn_draft_bind_as(&g.draft, refined->force.text));
+    KN_TRY(kn_draft_finish(&g.draft));
+    *plan = g.draft.plan;
     (*plan)->tried = refined->force.undone ? 0 : g.partition.tried + g.tried;
     return KN_OK;
 }

@@ -23,8 +23,11 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     const kn_choices *c = pr.choices;
     if (pr.fusion && !pr.universal && !pr.invariant && !c)
         return kn_partition_plan(a, problem, &pr, &base, out);
-    return kn_plan_with(a, &pr,
-                        c ? kn_regions_form_by(a, pr.graph, pr.sizes, c->merges, c->nmerges)
-                          : kn_regions_form(a, pr.graph, pr.sizes, pr.fusion),
-                        &base, out);
+    kn_draft draft;
+    kn_regions *regions = c ? kn_regions_form_by(a, pr.graph, pr.sizes, c->merges, c->nmerges)
+                            : kn_regions_form(a, pr.graph, pr.sizes, pr.fusion);
+    KN_TRY(kn_plan_draft(a, &pr, regions, &base, &draft));
+    KN_TRY(kn_draft_finish(&draft));
+    *out = draft.plan;
+    return KN_OK;
 }

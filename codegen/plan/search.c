@@ -3,9 +3,10 @@
  * Merging everything that may be merged is right for most programs, and is planned first. It is wrong where parts of
  * a region would have better schedules alone: where one part walks an array along another axis than the rest, or
  * where work is done for every element instead of once. So other partitions are planned too, each one change away
- * from one that was planned, the quickest of them first, but not all of one time: one merge undone, one more merge, one
- * value rematerialised instead of kept, or kept instead. Changes are tried in the order of their lower bounds (bound.c),
- * and left out where these are no better than the best plan. Plans are trials (trial.c). */
+ * from one that was planned, the quickest of them first, but not all of nearly one time: one merge undone, one more merge,
+ * one value rematerialised instead of kept, or kept instead, and then a part of a region moved to another. Changes are
+ * tried in the order of their lower bounds (bound.c), and left out where these are no better than the best plan. Plans are
+ * trials (trial.c). */
 #include "codegen/plan/search.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 
 /* Steps of planning (base/work.h) that a search may take, of some 150 ns each: for a GPU what does not show beside its
  * compiler; for a CPU, which runs a program before it is compiled, less, and more where a run could gain as much. */
-enum { STEPS_GPU = 40000, STEPS_CPU = 5000, MOST_STEPS = 40000, NS_A_STEP = 150 };
+enum { STEPS_GPU = 40000, STEPS_CPU = 7500, MOST_STEPS = 40000, NS_A_STEP = 150 };
 /* Of other plans than the first the earlier is taken unless a later one is quicker by more than this: it has fewer
  * changes. */
 static const double nearly_same = 1 / 1.005;
@@ -44,8 +45,10 @@ typedef struct state {
      * was compared with none. NULL: there are copies, and nodes have other numbers. */
     const kn_reuse *outcome;
     const bool *again; /* per node: rematerialised */
+    uint64_t content;  /* a hash of what each of its regions computes */
     bool expanded;     /* its changes were tried */
-    int alike;         /* states of the same time whose changes were */
+    bool twin;         /* those of another with this content were */
+    int alike;         /* states of nearly the same time whose changes were */
 } state;
 
 typedef struct search {
@@ -73,7 +76,7 @@ bool kn_is_large(const kn_graph *g) { return g->nodes.len > KN_MOST_SEARCHED; }
 bool kn_is_forced(const kn_problem *pr)
 {
     return pr->force.division != KN_DIVIDE_BY_COST || pr->force.reuse != KN_REUSE_BY_COST ||
-           pr->force.max_threads || pr->force.text;
+           pr->force.max_threads;
 }
 
 static double best_ns(const search *s) { return s->states.data[s->best].ns; }
@@ -95,7 +98,7 @@ static bool may_gain(search *s, const int *part_of, double *bound)
     return kn_bonds_hold(&s->bonds, part_of) && *bound < to_beat(s);
 }
 
-/* ---- changes ---- */
+/* ---- changes, in memory of one state's ---- */
 
 static void add_change(search *s, const kn_merge *merges, int n, int toggled, const int *part_of)
 {
@@ -104,44 +107,60 @@ static void add_change(search *s, const kn_merge *merges, int n, int toggled, co
         kn_push(s->a, &s->changes, ((change){bound, s->changes.len, merges, n, toggled}));
 }
 
-static void add_undone(search *s, int without)
+static const kn_merge *without_merge(search *s, int without, int *n)
 {
     const kn_regions *from = s->regions;
-    kn_merge *merges = KN_NEW_ARRAY(s->a, kn_merge, from->merges.len + 1);
-    int n = 0;
+    kn_merge *merges = KN_NEW_ARRAY(&s->trials.scratch, kn_merge, from->merges.len + 1);
+    *n = 0;
     for (int i = 0; i < from->merges.len; i++)
         if (i != without)
-            merges[n++] = from->merges.data[i];
-    add_change(s, merges, n, -1, kn_parts_by(s->a, from->graph, merges, n));
+            merges[(*n)++] = from->merges.data[i];
+    return merges;
 }
 
-static void add_merge(search *s, const kn_node *x, const kn_node *y)
+static void add_undone(search *s, int without)
 {
-    const kn_regions *from = s->regions;
-    int n = from->merges.len;
-    kn_merge *merges = KN_NEW_ARRAY(s->a, kn_merge, n + 1);
+    int n;
+    const kn_merge *merges = without_merge(s, without, &n);
+    add_change(s, merges, n, -1, kn_parts_by(&s->trials.scratch, s->regions->graph, merges, n));
+}
+
+/* One more merge than these. */
+static void add_merge(search *s, const kn_merge *of, int n, kn_merge more)
+{
+    kn_merge *merges = KN_NEW_ARRAY(&s->trials.scratch, kn_merge, n + 1);
     if (n)
-        memcpy(merges, from->merges.data, sizeof *merges * (size_t)n);
-    merges[n] = (kn_merge){x->id, y->id};
-    add_change(s, merges, n + 1, -1, kn_parts_by(s->a, from->graph, merges, n + 1));
+        memcpy(merges, of, sizeof *merges * (size_t)n);
+    merges[n] = more;
+    add_change(s, merges, n + 1, -1,
+               kn_parts_by(&s->trials.scratch, s->regions->graph, merges, n + 1));
 }
 
 /* Pairs of regions that touch: one reads a value of the other, or both read the same array or value. */
 typedef struct touching {
     search *s;
-    const kn_regions *r;
+    const kn_merge *merges; /* that lead to the parts */
+    int n;
     const int *part_of;
-    bool *met;                         /* per pair of parts */
+    int parted;        /* the part that was */
+    const int *before; /* moves: the parts before one was parted; NULL: merges of any two */
+    bool *met;         /* per pair of parts */
     KN_VEC(const kn_node *) * readers; /* per node: one of each region that reads it */
 } touching;
 
+/* Is one of the parts half of what was parted, and the other none? */
+static bool moves(const touching *t, int a, int b)
+{
+    return (t->before[a] == t->parted) != (t->before[b] == t->parted);
+}
+
 static void meet(touching *t, const kn_node *x, const kn_node *y)
 {
-    const int n = t->r->graph->nodes.len, a = t->part_of[x->id], b = t->part_of[y->id];
-    if (a < 0 || a == b || t->met[a * n + b])
+    const int n = t->s->regions->graph->nodes.len, a = t->part_of[x->id], b = t->part_of[y->id];
+    if (a < 0 || a == b || t->met[a * n + b] || (t->before && !moves(t, a, b)))
         return;
     t->met[a * n + b] = t->met[b * n + a] = true;
-    add_merge(t->s, x, y);
+    add_merge(t->s, t->merges, t->n, (kn_merge){x->id, y->id});
 }
 
 static void add_reader(touching *t, const kn_node *x, const kn_node *reader)
@@ -149,23 +168,43 @@ static void add_reader(touching *t, const kn_node *x, const kn_node *reader)
     meet(t, x, reader);
     for (int i = 0; i < t->readers[x->id].len; i++) {
         const kn_node *other = t->readers[x->id].data[i];
-        if (t->r->of[other->id] == t->r->of[reader->id])
+        if (t->part_of[other->id] == t->part_of[reader->id])
             return;
         meet(t, other, reader);
     }
-    kn_push(t->s->a, &t->readers[x->id], reader);
+    kn_push(&t->s->trials.scratch, &t->readers[x->id], reader);
+}
+
+static void add_touching(touching *t)
+{
+    search *s = t->s;
+    const kn_graph *g = s->regions->graph;
+    t->met = KN_NEW_ARRAY(&s->trials.scratch, bool, g->nodes.len * g->nodes.len + 1);
+    t->readers = kn_alloc(&s->trials.scratch, sizeof *t->readers * (size_t)(g->nodes.len + 1));
+    for (int i = 0; i < g->nodes.len; i++)
+        for (int k = 0; k < g->nodes.data[i]->nin && t->part_of[i] >= 0; k++)
+            add_reader(t, kn_use_of(g, g->nodes.data[i], k).base, g->nodes.data[i]);
 }
 
 static void add_merges(search *s, const int *part_of)
 {
-    const kn_regions *r = s->regions;
-    const kn_graph *g = r->graph;
-    touching t = {.s = s, .r = r, .part_of = part_of};
-    t.met = KN_NEW_ARRAY(s->a, bool, g->nodes.len * g->nodes.len + 1);
-    t.readers = kn_alloc(s->a, sizeof *t.readers * (size_t)(g->nodes.len + 1));
-    for (int i = 0; i < g->nodes.len; i++)
-        for (int k = 0; k < g->nodes.data[i]->nin && r->of[i]; k++)
-            add_reader(&t, kn_use_of(g, g->nodes.data[i], k).base, g->nodes.data[i]);
+    const kn_regions *from = s->regions;
+    add_touching(&(touching){
+        .s = s, .merges = from->merges.data, .n = from->merges.len, .part_of = part_of});
+}
+
+/* Without a merge, and half of what it parts with another region. */
+static void add_moves(search *s, int without, const int *before)
+{
+    const kn_regions *from = s->regions;
+    int n = 0;
+    const kn_merge *merges = without_merge(s, without, &n);
+    add_touching(&(touching){.s = s,
+                             .merges = merges,
+                             .n = n,
+                             .part_of = kn_parts_by(&s->trials.scratch, from->graph, merges, n),
+                             .parted = before[from->merges.data[without].a],
+                             .before = before});
 }
 
 /* Does the region of x store it for another's node, or have that compute it again? */
@@ -194,11 +233,20 @@ static int lowest_first(const void *a, const void *b)
     return x->bound != y->bound ? (x->bound < y->bound ? -1 : 1) : x->number - y->number;
 }
 
+/* Those from one on. */
+static void sort_changes(search *s, int first)
+{
+    const int n = s->changes.len - first;
+    if (n > 0)
+        qsort(&s->changes.data[first], (size_t)n, sizeof *s->changes.data, lowest_first);
+}
+
+/* Moves come last: what they gain, one of the others often gains too. */
 static void find_changes(search *s)
 {
     const kn_regions *from = s->regions;
-    const int *part_of = kn_parts_of(s->a, from);
-    const bool *cross = crossing(s->a, from);
+    const int *part_of = kn_parts_of(&s->trials.scratch, from);
+    const bool *cross = crossing(&s->trials.scratch, from);
     s->changes.len = 0;
     for (int i = 0; i < from->merges.len; i++)
         add_undone(s, i);
@@ -206,8 +254,11 @@ static void find_changes(search *s)
     for (int i = 0; i < from->graph->nodes.len; i++)
         if (cross[i])
             add_change(s, NULL, 0, i, part_of);
-    if (s->changes.len)
-        qsort(s->changes.data, (size_t)s->changes.len, sizeof *s->changes.data, lowest_first);
+    sort_changes(s, 0);
+    const int moves = s->changes.len;
+    for (int i = 0; i < from->merges.len && !kn_is_large(from->graph); i++)
+        add_moves(s, i, part_of);
+    sort_changes(s, moves);
 }
 
 /* ---- trying changes ---- */
@@ -243,13 +294,58 @@ kn_reuse *kn_outcome(kn_arena *a, const kn_regions *r, const bool *again)
     return reuse;
 }
 
-/* States of this time whose changes were tried. */
-static int expanded_alike(const search *s, double ns)
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of plans whose regions compute the same: which region a value is of that all who need it compute again makes no
+ * difference. */
+static uint64_t content_of(kn_arena *a, const kn_regions *r, const bool *again)
+{
+    const kn_graph *g = r->graph;
+    const int *part_of = kn_parts_of(a, r);
+    uint64_t by[KN_MOST_SEARCHED] = {0}, of[KN_MOST_SEARCHED] = {0}; /* parts and nodes, as bits */
+    for (int o = 0; o < g->outputs.len; o++) {
+        const int i = g->outputs.data[o].node->id;
+        by[i] = part_of[i] < 0 ? 0 : (uint64_t)1 << part_of[i];
+    }
+    for (int i = g->nodes.len - 1; i >= 0; i--) {
+        const kn_node *n = g->nodes.data[i];
+        if (part_of[i] < 0)
+            continue;
+        if (by[i] && !again[i])
+            by[i] = (uint64_t)1 << part_of[i];
+        for (int p = 0; p < g->nodes.len; p++)
+            of[p] |= by[i] >> p & 1 ? (uint64_t)1 << i : 0;
+        for (int k = 0; k < n->nin; k++)
+            by[kn_use_of(g, n, k).base->id] |= by[i];
+    }
+    qsort(of, KN_MOST_SEARCHED, sizeof *of, by_number);
+    return kn_hash(of, sizeof of, 0);
+}
+
+static bool was_expanded(const search *s, uint64_t content)
 {
     for (int i = 0; i < s->states.len; i++)
-        if (s->states.data[i].ns == ns)
-            return s->states.data[i].alike;
-    return 0;
+        if (s->states.data[i].expanded && s->states.data[i].content == content)
+            return true;
+    return false;
+}
+
+static bool takes_nearly_as_long(const state *as, double ns)
+{
+    return as->ns * nearly_same <= ns && ns * nearly_same <= as->ns;
+}
+
+/* States of nearly this time whose changes were tried. */
+static int expanded_alike(const search *s, double ns)
+{
+    int n = 0;
+    for (int i = 0; i < s->states.len; i++)
+        n += s->states.data[i].expanded && takes_nearly_as_long(&s->states.data[i], ns);
+    return n;
 }
 
 static void add_state(search *s, const kn_regions *r, const kn_trial *t, const kn_reuse *reuse)
@@ -257,9 +353,19 @@ static void add_state(search *s, const kn_regions *r, const kn_trial *t, const k
     const int n = r->merges.len;
     const kn_merge *merges = kn_alloc_copy(s->a, r->merges.data, sizeof *merges * (size_t)n);
     const kn_reuse *became = t->copies ? NULL : kn_outcome(s->a, r, t->again);
-    const int alike = expanded_alike(s, t->ns);
-    kn_push(s->a, &s->states,
-            ((state){t->ns, merges, n, reuse, became, t->again, t->copies, alike}));
+    const uint64_t content = kn_is_large(r->graph) || t->copies ? (uint64_t)s->states.len
+                                                                : content_of(s->a, r, t->again);
+    const state new = {.ns = t->ns,
+                       .merges = merges,
+                       .n = n,
+                       .reuse = reuse,
+                       .outcome = became,
+                       .again = t->again,
+                       .content = content,
+                       .expanded = t->copies,
+                       .twin = was_expanded(s, content),
+                       .alike = expanded_alike(s, t->ns)};
+    kn_push(s->a, &s->states, new);
     if (became) /* asked for by its outcome it would be the same plan */
         note(s, r, became);
 }
@@ -341,20 +447,25 @@ static kn_status try_orders(search *s)
     return KN_OK;
 }
 
-/* The state whose changes are tried next; -1: there is none. In turn the quickest, and the quickest but for how many of its
- * time were expanded: most of those are changed alike, and a way out of them leads through slower ones. */
+/* Are the changes of x tried before those of y? In turn of the quickest, and of the quickest but for how many of nearly its
+ * time were expanded: most of those are changed alike, and a way out of them leads through slower ones. Those that would be
+ * changed as another one was come last. */
+static bool comes_before(const search *s, const state *x, const state *y)
+{
+    const double each = s->expanded % 2 ? another_alike : 0;
+    if (x->twin != y->twin)
+        return y->twin;
+    return x->ns * (1 + each * x->alike) < y->ns * (1 + each * y->alike);
+}
+
+/* The state whose changes are tried next; -1: there is none. */
 static int next_state(const search *s)
 {
+    const state *states = s->states.data;
     int next = -1;
-    double least = 0;
-    for (int i = 0; i < s->states.len; i++) {
-        const state *at = &s->states.data[i];
-        const double ns = at->ns * (s->expanded % 2 ? 1 + another_alike * at->alike : 1);
-        if (at->expanded || (next >= 0 && ns >= least))
-            continue;
-        next = i;
-        least = ns;
-    }
+    for (int i = 0; i < s->states.len; i++)
+        if (!states[i].expanded && (next < 0 || comes_before(s, &states[i], &states[next])))
+            next = i;
     return next;
 }
 
@@ -362,8 +473,10 @@ static void note_expanded(search *s, state *of)
 {
     of->expanded = true;
     s->expanded++;
-    for (int i = 0; i < s->states.len; i++)
-        s->states.data[i].alike += s->states.data[i].ns == of->ns;
+    for (int i = 0; i < s->states.len; i++) {
+        s->states.data[i].twin |= s->states.data[i].content == of->content;
+        s->states.data[i].alike += takes_nearly_as_long(&s->states.data[i], of->ns);
+    }
 }
 
 static kn_status try_changes(search *s)

@@ -121,13 +121,14 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
 static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
 {
     kn_keep where = KN_KEEP_NONE;
-    int va = kn_phase_vector_axis(ph);
+    int va = kn_phase_vector_axis(ph), loaded = 0;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         bool varies = v->kind == KN_V_LOAD && v->level == KN_ELEMENT && va >= 0 &&
                       v->access->kind[va] != KN_STRIDE_ZERO;
         const kn_keep kept = kn_kept(ph, i);
         where = where || kn_is_hoisted(ph, i) ? where : kept;
+        loaded += kept == KN_KEEP_REGISTERS && v->kind == KN_V_LOAD ? kn_kept_words(ph, i) : 0;
         RULE(!kept || varies || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT),
              "elements are held, loaded or computed");
         RULE(!kept || v->kind == KN_V_ELEM || kn_hold_of(ph, i)->room == i,
@@ -142,7 +143,8 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
         RULE(where != KN_KEEP_SHARED || !kn_is_reread(ph, i) || kept,
              "shared memory holds all that is read again, or nothing");
     }
-    RULE(kn_held_words(ph) <= KN_KEPT_WORDS, "a thread has no registers for so much");
+    /* what is computed may spill, where computing it again would take longer */
+    RULE(loaded <= KN_KEPT_WORDS, "a thread has no registers for so much");
     RULE(where != KN_KEEP_SHARED || kn_reread_element(ph) > 0,
          "shared memory holds elements of one width, which are read again");
     RULE(

@@ -16,14 +16,16 @@
 #include "ir/pass/pass.h"
 #include "ir/view.h"
 
-/* Additions an element that may be done again for the sake of it. */
-enum { CHEAP = 64 };
+/* Additions an element that may be done again for the sake of it; operations below which it may try to sink, those included
+ * from which it has to come back, as they may be below many others. */
+enum { CHEAP = 64, TRIED = 512 };
 
 typedef struct sinking {
     kn_graph *g;
     const kn_node *mover; /* the INDEX or TAKE */
     kn_node *const *in;   /* its operands in g */
     int budget;
+    int *left;       /* of TRIED */
     int axes;        /* longer than 1, of what it sinks below: all the way, or not at all */
     bool ends_early; /* it stopped on the way */
 } sinking;
@@ -41,7 +43,7 @@ static int axes_of(const sinking *s, const kn_node *x)
 /* May it sink below x, which adds so much to what is done again? */
 static bool can_pay(sinking *s, const kn_node *x, int cost)
 {
-    if (cost <= s->budget)
+    if (--*s->left >= 0 && cost <= s->budget)
         return true;
     s->ends_early |= cost <= CHEAP && axes_of(s, x) >= s->axes;
     return false;
@@ -375,7 +377,8 @@ static kn_node *rewrite(void *ctx, kn_graph *g, const kn_node *old, kn_node *con
     (void)ctx;
     if (old->op != KN_OP_INDEX && old->op != KN_OP_TAKE)
         return kn_node_copy(g, old, in);
-    sinking s = {.g = g, .mover = old, .in = in, .budget = CHEAP};
+    int left = TRIED;
+    sinking s = {.g = g, .mover = old, .in = in, .budget = CHEAP, .left = &left};
     kn_node *moved = sink_all(&s, in[0]);
     return moved ? kn_build_broadcast_to(g, moved, old->shape, old->rank, old->loc) : NULL;
 }

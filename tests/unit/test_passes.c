@@ -1,6 +1,7 @@
 /* ir/pass: what each pass makes of a graph, and that all of them keep its meaning's form. */
 #include <math.h>
 
+#include "base/work.h"
 #include "ir/interp.h"
 #include "ir/pass/pass.h"
 #include "tests/unit/graphs.h"
@@ -256,6 +257,31 @@ static void test_sink_all_the_way(void **state)
     run(kn_pass_sink, cases);
 }
 
+/* A slice comes back from a chain that is too long, for each of the chain above that reads it, and from that again: 32 times as
+ * often with every axis, were there no end to it. */
+static void test_sink_gives_up(void **state)
+{
+    (void)state;
+    enum { LONG = 40, MOST_STEPS = 20000 };
+    static const char *const axes[] = {"N", "N, N", "N, N, N", "N, N, N, N", "N, N, N, N, N"};
+    kn_graph *g = kn_graph_new(&arena, "f");
+    kn_text t = kn_text_new(&arena);
+    kn_put(&t, "def f(y: f32");
+    for (int i = 0; i < 5; i++)
+        kn_putf(&t, ", x%d: f32[%s]", i, axes[i]);
+    kn_put(&t, "):\n");
+    for (int i = 0; i < 5 * LONG; i++)
+        kn_putf(&t, i < LONG ? "    x%d = y + x%d\n" : "    x%d = x%d + x%d\n", i / LONG,
+                i < LONG ? 0 : i / LONG - 1, i / LONG);
+    kn_put(&t, "    return x4[1:, 1:, 1:, 1:, 1:]\n");
+    assert_int_equal(kn_parse(g, kn_text_str(&t), NULL), KN_OK);
+    const int64_t before = kn_work_done();
+    assert_non_null(kn_pass_sink(&arena, g));
+    const int64_t steps = kn_work_done() - before;
+    if (steps > MOST_STEPS)
+        fail_msg("%lld steps", (long long)steps);
+}
+
 static void test_views(void **state)
 {
     (void)state;
@@ -455,6 +481,7 @@ int main(void)
         test(test_algebra_values),
         test(test_sink),
         test(test_sink_all_the_way),
+        test(test_sink_gives_up),
         test(test_views),
         test(test_share),
         test(test_pipeline),
