@@ -1,47 +1,46 @@
 /* The operations that are made of others: FORMULA rows of ops.def. */
 #include <math.h>
 
-#include "ir/maker.h"
-
-/* exp(-abs(x)): no overflow on either side. */
-static kn_node *falling(const maker *m, kn_op exp, kn_node *x)
-{
-    return op1(m, exp, op1(m, KN_OP_NEG, op1(m, KN_OP_ABS, x)));
-}
+#include "ir/formula.h"
 
 /* ---- operands in the float type of the result ---- */
 
-/* exp(-abs(x)) by what has the derivatives of exp(-x) from 0 on: so that those of a formula that is smooth at 0 are right
- * there. */
-static kn_node *smooth_falling(const maker *m, kn_node *x, kn_node *below)
+kn_logistic kn_build_logistic(const maker *m, kn_op exp, kn_node *x)
 {
-    return op1(m, KN_OP_EXP, where(m, below, x, op1(m, KN_OP_NEG, x)));
+    kn_logistic l = {.below = op1(m, KN_OP_SIGNBIT, x)};
+    l.e = op1(m, exp, where(m, l.below, x, op1(m, KN_OP_NEG, x)));
+    l.d = add(m, l.e, number(m, 1));
+    return l;
 }
 
 static kn_node *sigmoid(const maker *m, kn_node *x)
 {
-    kn_node *below = op2(m, KN_OP_LT, x, whole(m, 0)), *e = smooth_falling(m, x, below);
-    kn_node *one = number(m, 1), *part = where(m, below, e, one);
-    return divide(m, part, add(m, e, one));
+    const kn_logistic l = kn_build_logistic(m, KN_OP_EXP, x);
+    return divide(m, where(m, l.below, l.e, number(m, 1)), l.d);
 }
 
-/* log(b^x + b^y) / log(b); equal ones are apart, for the sake of infinities. */
-static kn_node *log_add(const maker *m, kn_node *x, kn_node *y, kn_op exp, double log_of_2,
-                        double scale)
+kn_node *kn_build_apart(const maker *m, kn_node *x, kn_node *y)
 {
-    kn_node *more = op1(m, KN_OP_LOG1P, falling(m, exp, op2(m, KN_OP_SUB, x, y)));
+    kn_node *equal = op2(m, KN_OP_EQ, x, y);
+    kn_node *same = op2(m, KN_OP_AND, equal, op1(m, KN_OP_ISINF, x));
+    kn_node *zero = number(m, 0);
+    return where(m, same, zero, op2(m, KN_OP_SUB, x, y));
+}
+
+/* log(b^x + b^y) / log(b) */
+static kn_node *log_add(const maker *m, kn_node *x, kn_node *y, kn_op exp, double scale)
+{
+    kn_node *apart = kn_build_apart(m, x, y);
+    kn_node *more = op1(m, KN_OP_LOG1P, kn_build_logistic(m, exp, apart).e);
     if (scale != 1)
         more = mul(m, more, number(m, scale));
-    kn_node *most = op2(m, KN_OP_MAXIMUM, x, y); /* shared by equal ones when differentiated */
-    kn_node *equal = op2(m, KN_OP_EQ, x, y), *twice = add(m, most, number(m, log_of_2));
-    return where(m, equal, twice, add(m, most, more));
+    return add(m, op2(m, KN_OP_MAXIMUM, x, y), more);
 }
 
 static kn_node *softplus(const maker *m, kn_node *x)
 {
-    kn_node *below = op2(m, KN_OP_LT, x, whole(m, 0));
-    kn_node *most = where(m, below, number(m, 0), x);
-    return add(m, most, op1(m, KN_OP_LOG1P, smooth_falling(m, x, below)));
+    kn_node *more = op1(m, KN_OP_LOG1P, kn_build_logistic(m, KN_OP_EXP, x).e);
+    return add(m, op2(m, KN_OP_MAXIMUM, x, number(m, 0)), more);
 }
 
 static kn_node *sinc(const maker *m, kn_node *x)
@@ -51,17 +50,26 @@ static kn_node *sinc(const maker *m, kn_node *x)
     return divide(m, op1(m, KN_OP_SIN, y), y);
 }
 
+kn_node *kn_build_tail(const maker *m, kn_node *x)
+{
+    return op1(m, KN_OP_ERFC, scaled(m, x, -M_SQRT1_2));
+}
+
 static kn_node *gelu(const maker *m, kn_node *x)
 {
-    kn_node *tail = op1(m, KN_OP_ERFC, scaled(m, x, -M_SQRT1_2));
+    kn_node *tail = kn_build_tail(m, x);
     return mul(m, scaled(m, x, 0.5), tail);
+}
+
+kn_node *kn_build_gelu_tanh(const maker *m, kn_node *x)
+{
+    kn_node *cube = scaled(m, mul(m, mul(m, x, x), x), KN_GELU_CUBE);
+    return op1(m, KN_OP_TANH, scaled(m, add(m, x, cube), M_SQRT1_2 * M_2_SQRTPI));
 }
 
 static kn_node *gelu_tanh(const maker *m, kn_node *x)
 {
-    kn_node *cube = scaled(m, mul(m, mul(m, x, x), x), 0.044715);
-    kn_node *t = op1(m, KN_OP_TANH, scaled(m, add(m, x, cube), M_SQRT1_2 * M_2_SQRTPI));
-    kn_node *half = scaled(m, x, 0.5);
+    kn_node *t = kn_build_gelu_tanh(m, x), *half = scaled(m, x, 0.5);
     return mul(m, half, add(m, t, number(m, 1)));
 }
 
@@ -100,8 +108,8 @@ static kn_node *of_floats(const maker *m, kn_op op, kn_node *const *x, int n)
     case KN_OP_FRACTION: return fraction(m, x[0]);
     case KN_OP_WHOLE: return op1(m, KN_OP_TRUNC, x[0]);
     case KN_OP_FABS: return op1(m, KN_OP_ABS, x[0]);
-    case KN_OP_LOGADDEXP: return log_add(m, x[0], x[1], KN_OP_EXP, M_LN2, 1);
-    case KN_OP_LOGADDEXP2: return log_add(m, x[0], x[1], KN_OP_EXP2, 1, M_LOG2E);
+    case KN_OP_LOGADDEXP: return log_add(m, x[0], x[1], KN_OP_EXP, 1);
+    case KN_OP_LOGADDEXP2: return log_add(m, x[0], x[1], KN_OP_EXP2, M_LOG2E);
     case KN_OP_SINC: return sinc(m, x[0]);
     case KN_OP_HEAVISIDE: return heaviside(m, x[0], x[1]);
     case KN_OP_DEG2RAD: return mul(m, x[0], ratio(m, M_PI, 180, x[0]->dtype));
@@ -259,6 +267,20 @@ static kn_node *of_any(const maker *m, kn_op op, kn_node *const *x, int n)
     }
 }
 
+/* In floats, of operands of one type and rank, so that they are what all operations of the expansion take. */
+static kn_node *expanded(const maker *m, kn_op op, kn_node *const *x, int n)
+{
+    kn_node *made = of_floats(m, op, x, n);
+    kn_expansion e = {.op = op, .nin = n};
+    if (!made)
+        return NULL;
+    e.node = made->id;
+    for (int i = 0; i < n; i++)
+        e.in[i] = x[i]->id;
+    kn_push(m->g->arena, &m->g->expansions, e);
+    return made;
+}
+
 kn_node *kn_build_formula(kn_graph *g, kn_op op, kn_node *const *args, int n, kn_loc loc)
 {
     const maker m = {g, loc};
@@ -272,9 +294,12 @@ kn_node *kn_build_formula(kn_graph *g, kn_op op, kn_node *const *args, int n, kn
     if (kn_ops[op].rule != KN_RULE_FLOAT)
         return of_any(&m, op, args, n);
     kn_dtype t = kn_build_float_type(args, n);
+    int rank = 0;
     for (int i = 0; i < n; i++)
-        x[i] = cast(&m, args[i], kn_compute_dtype(t));
-    return cast(&m, of_floats(&m, op, x, n), t);
+        rank = args[i]->rank > rank ? args[i]->rank : rank;
+    for (int i = 0; i < n; i++)
+        x[i] = kn_build_pad_rank(g, cast(&m, args[i], kn_compute_dtype(t)), rank, loc);
+    return cast(&m, expanded(&m, op, x, n), t);
 }
 
 /* NumPy compares i64 and u64 by value: what is negative is less than every u64, and the rest is a u64. */

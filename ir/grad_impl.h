@@ -13,6 +13,13 @@
 #include "ir/build_impl.h"
 #include "ir/grad.h"
 
+/* What a node is differentiated as: its operation, or the formula whose expansion ends in it. */
+typedef struct kn_grad_form {
+    kn_op op;
+    int nin;
+    kn_node *in[KN_MAX_IN];
+} kn_grad_form;
+
 /* A use of a rule. */
 typedef struct kn_grad_site {
     kn_graph *g;
@@ -20,16 +27,17 @@ typedef struct kn_grad_site {
     int first;   /* the number of the first node that differentiation made */
     kn_node *y;  /* the operation whose gradient is known, */
     kn_node *dy; /* of its type and shape */
+    const kn_grad_form *as;
 } kn_grad_site;
 
-/* What reaches operand k of s->y, before it is summed over what the operand repeats. NULL after a failure. */
+/* What reaches operand k of s->as, before it is summed over what the operand repeats. NULL after a failure. */
 typedef kn_node *(*kn_grad_fn)(const kn_grad_site *s, int k);
 
 typedef enum kn_grad_kind { KN_GRAD_RULE, KN_GRAD_ZERO, KN_GRAD_NONE } kn_grad_kind;
 
 typedef struct kn_grad_rule {
     kn_grad_kind kind;
-    kn_grad_fn of;
+    kn_grad_fn of; /* NULL of a formula: it is differentiated as what it is made of */
 } kn_grad_rule;
 
 extern const kn_grad_rule kn_grad_rules[KN_OP_COUNT];

@@ -1,6 +1,7 @@
 /* The table of grad.def; gradients of elementwise operations. */
 #include <math.h>
 
+#include "ir/formula.h"
 #include "ir/grad_impl.h"
 
 #define OP1(name, x) kn_grad_op1(s, KN_OP_##name, x)
@@ -143,10 +144,90 @@ kn_node *kn_grad_where(const kn_grad_site *s, int k)
     return k == 1 ? WHERE(s->y->in[0], s->dy, none) : WHERE(s->y->in[0], none, s->dy);
 }
 
+/* ---- derivatives of formulas ---- */
+
+static maker maker_of(const kn_grad_site *s) { return (maker){s->g, s->loc}; }
+
+/* a, but 0 from `far` on, where what it is a factor of is 0 anyway, and an infinity would make it NaN. */
+static kn_node *near_zero(const kn_grad_site *s, kn_node *a, double far)
+{
+    kn_node *size = OP1(ABS, a), *near = OP2(LT, size, NUM(far));
+    return WHERE(near, a, NUM(0));
+}
+
+/* e / (1 + e)**2, the same on both sides of 0 */
+static kn_node *sigmoid_slope(const kn_grad_site *s, kn_node *a)
+{
+    const maker m = maker_of(s);
+    const kn_logistic l = kn_build_logistic(&m, KN_OP_EXP, a);
+    return DIV(l.e, MUL(l.d, l.d));
+}
+
+/* sigmoid(a) + a * e / (1 + e)**2 as one quotient */
+static kn_node *silu_slope(const kn_grad_site *s, kn_node *a)
+{
+    const maker m = maker_of(s);
+    const kn_logistic l = kn_build_logistic(&m, KN_OP_EXP, a);
+    kn_node *part = WHERE(l.below, l.e, NUM(1)), *flat = MUL(near_zero(s, a, 1 << 11), l.e);
+    part = MUL(part, l.d);
+    kn_node *above = ADD(part, flat);
+    return DIV(above, MUL(l.d, l.d));
+}
+
+/* The normal distribution's function, and a times its density. */
+static kn_node *gelu_slope(const kn_grad_site *s, kn_node *a)
+{
+    const maker m = maker_of(s);
+    kn_node *near = near_zero(s, a, 1 << 6), *u = SCALE(near, M_SQRT1_2);
+    kn_node *bell = SCALE(OP1(EXP, NEG(MUL(u, u))), M_SQRT1_2 * M_2_SQRTPI);
+    kn_node *flat = MUL(near, bell);
+    return SCALE(ADD(kn_build_tail(&m, a), flat), 0.5);
+}
+
+/* (1 + t) / 2 * (1 + a * u' * (1 - t)) where t is tanh(u) */
+static kn_node *gelu_tanh_slope(const kn_grad_site *s, kn_node *a)
+{
+    enum { SATURATED = 8 }; /* 1 - t is 0 from there on, in any type */
+    const double k = M_SQRT1_2 * M_2_SQRTPI;
+    const maker m = maker_of(s);
+    kn_node *t = kn_build_gelu_tanh(&m, a), *near = near_zero(s, a, SATURATED);
+    kn_node *slope = SCALE(MUL(near, near), 3 * k * KN_GELU_CUBE), *less = one_less(s, t);
+    slope = ADD(slope, NUM(k));
+    slope = one_more(s, MUL(MUL(near, slope), less));
+    return MUL(SCALE(one_more(s, t), 0.5), slope);
+}
+
+static double factorial(int n) { return n > 1 ? n * factorial(n - 1) : 1; }
+
+/* (cos(u) - sinc) / a where u is pi * a, and near 0 by its series, whose first term left out is far below the last digit
+ * there. */
+static kn_node *sinc_slope(const kn_grad_site *s, kn_node *a, kn_node *y)
+{
+    const int terms = a->dtype == KN_F64 ? 9 : 5;
+    kn_node *u = SCALE(a, M_PI), *square = MUL(u, u), *one = NUM(1), *sum = NULL;
+    kn_node *near = OP2(LT, square, one);
+    for (int k = terms; k > 0; k--) { /* (-1)**k * 2k / (2k + 1)! */
+        kn_node *c = NUM((k % 2 ? -1 : 1) * 2 * k / factorial(2 * k + 1));
+        sum = sum ? ADD(MUL(sum, square), c) : c;
+    }
+    kn_node *by = WHERE(near, one, a), *far = DIV(SUB(OP1(COS, u), y), by);
+    return WHERE(near, MUL(sum, SCALE(u, M_PI)), far);
+}
+
+/* Of log(base**a + base**b) / log(base): the share of base**a in the sum; of the other one where k is 1. */
+static kn_node *share(const kn_grad_site *s, int k, kn_op exp)
+{
+    const maker m = maker_of(s);
+    const kn_logistic l =
+        kn_build_logistic(&m, exp, kn_build_apart(&m, s->as->in[0], s->as->in[1]));
+    kn_node *one = NUM(1), *less = DIV(one, l.d);
+    return MUL(k == 0 ? WHERE(l.below, l.e, one) : WHERE(l.below, one, l.e), less);
+}
+
 /* ---- the table ---- */
 
 #define OPERANDS                                                                                   \
-    kn_node *a = s->y->in[0], *b = s->y->in[1], *y = s->y, *dy = s->dy;                            \
+    kn_node *a = s->as->in[0], *b = s->as->in[1], *y = s->y, *dy = s->dy;                          \
     (void)a, (void)b, (void)y, (void)dy, (void)k
 
 #define GRAD1(name, da)                                                                            \

@@ -307,6 +307,8 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
                                             g->outputs.data[i].updates});
     copy_remarks(a, &to->wider, &g->wider);
     copy_remarks(a, &to->searches, &g->searches);
+    for (int i = 0; i < g->expansions.len; i++)
+        kn_push(a, &to->expansions, g->expansions.data[i]);
     return to;
 }
 

@@ -93,6 +93,14 @@ typedef struct kn_output {
     int updates; /* the input whose elements become these, and whose name it has; or -1 */
 } kn_output;
 
+/* What a formula of ops.def has become: `node` is op(in[0], in[1], ...) of operands that all are of its type and rank, by
+ * their numbers. Between the two are operations that the graph may have for another reason too. */
+typedef struct kn_expansion {
+    kn_op op;
+    int node, nin;
+    int in[KN_MAX_IN];
+} kn_expansion;
+
 /* What one program may take: operations, and bytes of an arena that it is built or planned in. Beyond it unwinds
  * (kn_give_up()), with an error that names `op` and its place. */
 typedef struct kn_budget {
@@ -125,8 +133,9 @@ typedef struct kn_graph {
     /* Of a graph as it was built, rewriting leaves them out: operations of the user's text whose result is wider than
      * their operands, by NumPy's rules; sums that search for what belongs to them */
     kn_remarks wider, searches;
-    int carried; /* CARRIED nodes so far */
-    int ranks;   /* over how many what is divided is divided; 0: as 1 */
+    KN_VEC(kn_expansion) expansions; /* of such a graph too; for differentiation (ir/grad.c) */
+    int carried;                     /* CARRIED nodes so far */
+    int ranks;                       /* over how many what is divided is divided; 0: as 1 */
     /* loop nests may exchange with other ranks, group by group: all ranks have the same nests */
     bool exchanges_in_nests;
     /* Of an optimised graph: the INDEX nodes of the one before, in it, that a call's sizes can take out of bounds. */

@@ -10,6 +10,8 @@
  *     -x * -y, -x / -y                        x * y, x / y
  *     abs(-x), abs(abs(x))                    abs(x)
  *     maximum(x, x), minimum(x, x), where(c, x, x)   x
+ *     where(signbit(x), x, -x)               -abs(x)
+ *     where(signbit(x), -x, x)                abs(x)
  *     t(u(x))                                 x           u a wider float or complex type, which holds every x
  *     real(complex_of(x, y)), imag(...)       x, y
  *     complex_of(real(z), imag(z))            z
@@ -62,6 +64,17 @@ static kn_node *negative(kn_graph *g, const kn_node *old, kn_node *x)
 }
 
 static kn_node *operand_of(kn_op op, const kn_node *n) { return n->op == op ? n->in[0] : NULL; }
+
+/* A choice by the sign of x between x and -x. */
+static kn_node *by_sign(kn_graph *g, const kn_node *old, kn_node *const *in)
+{
+    kn_node *x = operand_of(KN_OP_SIGNBIT, in[0]), *n = x ? operand_of(KN_OP_NEG, x) : NULL;
+    bool opposite = operand_of(KN_OP_NEG, in[1]) == in[2] || operand_of(KN_OP_NEG, in[2]) == in[1];
+    if (!x || !opposite || (in[1] != x && in[2] != x))
+        return NULL;
+    kn_node *size = kn_build_elem(g, KN_OP_ABS, n ? &n : &x, 1, old->loc);
+    return in[1] == x ? negative(g, old, size) : as(g, old, size);
+}
 
 /* 1 / c of a power of two c that is far from the largest and the smallest numbers, else NULL. */
 static kn_node *reciprocal(kn_graph *g, const kn_node *old, const kn_node *n)
@@ -120,7 +133,7 @@ static kn_node *simpler(kn_graph *g, const kn_node *old, kn_node *const *in)
                    : NULL;
     case KN_OP_MAXIMUM:
     case KN_OP_MINIMUM: return a == b ? as(g, old, a) : NULL;
-    case KN_OP_WHERE: return b == in[2] ? as(g, old, b) : NULL;
+    case KN_OP_WHERE: return b == in[2] ? as(g, old, b) : real ? by_sign(g, old, in) : NULL;
     case KN_OP_REAL: return a->op == KN_OP_PAIR ? as(g, old, a->in[0]) : NULL;
     case KN_OP_IMAG: return a->op == KN_OP_PAIR ? as(g, old, a->in[1]) : NULL;
     case KN_OP_PAIR:

@@ -253,7 +253,7 @@ static void test_clone(void **state)
 {
     (void)state;
     kn_graph *g = graph_of("x: f32[N, 6], y: f32[M], eps: f32 = 1e-5",
-                           "var(x.reshape(-1, 4), axis=1, ddof=1) * eps, x.shape[0] * y.T");
+                           "var(x.reshape(-1, 4), axis=1, ddof=1) * eps, x.shape[0] * gelu(y).T");
     kn_graph *copy = kn_graph_clone(&arena, g);
     kn_text a = kn_text_new(&arena), b = kn_text_new(&arena);
     assert_int_equal(kn_graph_verify(copy), KN_OK);
@@ -264,6 +264,8 @@ static void test_clone(void **state)
     assert_true(copy->inputs.data[2].has_default && copy->inputs.data[2].by_value);
     assert_int_equal(kn_graph_find_input(copy, "nobody"), -1);
     assert_int_equal(kn_graph_find_output(copy, "out1"), 1);
+    assert_int_equal(copy->expansions.len, 1);
+    assert_memory_equal(copy->expansions.data, g->expansions.data, sizeof *g->expansions.data);
 }
 
 int main(void)

@@ -97,6 +97,11 @@ static const pass_case identities[] = {
     {"x: f32[N]", "abs(abs(x))", "abs(x)"},
     {"x: i8[N]", "abs(-x)", "abs(x)"},
     {"x: u64[N]", "abs(-x)", "abs(negative(x))"}, /* 2**64 - x */
+    {"x: f32[N]", "where(signbit(x), x, -x)", "negative(abs(x))"},
+    {"x: f32[N]", "where(signbit(x), -x, x)", "abs(x)"},
+    {"x: f32[N]", "where(signbit(-x), -x, x)", "negative(abs(x))"},
+    {"x: f32[N]", "where(x < 0, -x, x)",
+     "where(less(x, 0:f32 as [1]), negative(x), x)"}, /* of -0 */
     {"x: f32[N]", "maximum(x, x) + minimum(x, x)", "add(x, x)"},
     {"x: f32[N], y: f32[N]", "where(y > 0, x, x)", "x"},
     {"x: f32[N]", "cast(cast(x, f64), f32)", "x"},
