@@ -3,7 +3,7 @@
 #include "ir/eval_impl.h"
 #include "ir/special.h"
 
-/* By fields: a compiler clears an initialised one by stores across them, for which whoever reads a field waits. */
+/* Field by field: an initialiser becomes wide stores across fields, behind which a load of one field stalls. */
 static kn_scalar of_float(kn_dtype t, double f)
 {
     kn_scalar v;

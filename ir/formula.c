@@ -27,20 +27,21 @@ kn_node *kn_build_apart(const maker *m, kn_node *x, kn_node *y)
     return where(m, same, zero, op2(m, KN_OP_SUB, x, y));
 }
 
-/* log(b^x + b^y) / log(b) */
+/* log(b^x + b^y) / log(b). The larger is chosen by the sign that e is written with, so that the parts have derivatives that fit. */
 static kn_node *log_add(const maker *m, kn_node *x, kn_node *y, kn_op exp, double scale)
 {
-    kn_node *apart = kn_build_apart(m, x, y);
-    kn_node *more = op1(m, KN_OP_LOG1P, kn_build_logistic(m, exp, apart).e);
+    const kn_logistic l = kn_build_logistic(m, exp, kn_build_apart(m, x, y));
+    kn_node *more = op1(m, KN_OP_LOG1P, l.e);
     if (scale != 1)
         more = mul(m, more, number(m, scale));
-    return add(m, op2(m, KN_OP_MAXIMUM, x, y), more);
+    return add(m, where(m, l.below, y, x), more);
 }
 
 static kn_node *softplus(const maker *m, kn_node *x)
 {
-    kn_node *more = op1(m, KN_OP_LOG1P, kn_build_logistic(m, KN_OP_EXP, x).e);
-    return add(m, op2(m, KN_OP_MAXIMUM, x, number(m, 0)), more);
+    const kn_logistic l = kn_build_logistic(m, KN_OP_EXP, x);
+    kn_node *more = op1(m, KN_OP_LOG1P, l.e), *zero = cast(m, number(m, 0), x->dtype);
+    return add(m, where(m, l.below, zero, x), more);
 }
 
 static kn_node *sinc(const maker *m, kn_node *x)
@@ -50,14 +51,14 @@ static kn_node *sinc(const maker *m, kn_node *x)
     return divide(m, op1(m, KN_OP_SIN, y), y);
 }
 
-kn_node *kn_build_tail(const maker *m, kn_node *x)
+kn_node *kn_build_twice_cdf(const maker *m, kn_node *x)
 {
     return op1(m, KN_OP_ERFC, scaled(m, x, -M_SQRT1_2));
 }
 
 static kn_node *gelu(const maker *m, kn_node *x)
 {
-    kn_node *tail = kn_build_tail(m, x);
+    kn_node *tail = kn_build_twice_cdf(m, x);
     return mul(m, scaled(m, x, 0.5), tail);
 }
 

@@ -24,7 +24,7 @@ static bool is_operand(const kn_grad_form *f, const kn_node *n)
     return false;
 }
 
-/* Is there, above the operands of f, something below n that is differentiated by? */
+/* Is a wrt among the intermediate values of the expansion of f below n? */
 static bool asks_within(const derivation *d, const kn_grad_form *f, const kn_node *n)
 {
     for (int k = 0; k < n->nin; k++)

@@ -174,14 +174,14 @@ static kn_node *silu_slope(const kn_grad_site *s, kn_node *a)
     return DIV(above, MUL(l.d, l.d));
 }
 
-/* The normal distribution's function, and a times its density. */
+/* The cumulative distribution function of the normal distribution plus a times its density. */
 static kn_node *gelu_slope(const kn_grad_site *s, kn_node *a)
 {
     const maker m = maker_of(s);
     kn_node *near = near_zero(s, a, 1 << 6), *u = SCALE(near, M_SQRT1_2);
     kn_node *bell = SCALE(OP1(EXP, NEG(MUL(u, u))), M_SQRT1_2 * M_2_SQRTPI);
     kn_node *flat = MUL(near, bell);
-    return SCALE(ADD(kn_build_tail(&m, a), flat), 0.5);
+    return SCALE(ADD(kn_build_twice_cdf(&m, a), flat), 0.5);
 }
 
 /* (1 + t) / 2 * (1 + a * u' * (1 - t)) where t is tanh(u) */

@@ -1,5 +1,6 @@
 /* How far a device's results may be from the reference: the bounds of ir/ops.def, carried through a program. Scalars go
- * by address: one is written field by field, and a copy of it at once waits for those stores. */
+ * by address: a copy of one that was just written field by field is a wide load behind narrow stores, which cannot be
+ * forwarded to it. */
 #include <math.h>
 #include <string.h>
 

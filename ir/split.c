@@ -344,6 +344,23 @@ static void copy_remarks(kn_graph *g, kn_remarks *to, const kn_remarks *from, kn
             kn_push(g->arena, to, ((kn_remark){map[from->data[i].node]->id, from->data[i].text}));
 }
 
+/* Those of which the part has the result and all operands. */
+static void copy_expansions(kn_graph *to, const kn_graph *g, kn_node *const *map)
+{
+    for (int i = 0; i < g->expansions.len; i++) {
+        kn_expansion e = g->expansions.data[i];
+        bool there = map[e.node] != NULL;
+        for (int k = 0; k < e.nin; k++)
+            there = there && map[e.in[k]];
+        if (!there)
+            continue;
+        e.node = map[e.node]->id;
+        for (int k = 0; k < e.nin; k++)
+            e.in[k] = map[e.in[k]]->id;
+        kn_push(to->arena, &to->expansions, e);
+    }
+}
+
 static void copy_outputs(const making *m, kn_graph *to, kn_node *const *map)
 {
     const kn_graph *g = m->s->g;
@@ -361,6 +378,7 @@ static void copy_outputs(const making *m, kn_graph *to, kn_node *const *map)
                 to, (kn_output){m->s->candidates[c].name, map[m->s->candidates[c].node->id], -1});
     copy_remarks(to, &to->wider, &g->wider, map);
     copy_remarks(to, &to->searches, &g->searches, map);
+    copy_expansions(to, g, map);
 }
 
 /* What the first part needs: its outputs and what is saved. What the second does not read either is its, too. */

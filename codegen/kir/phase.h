@@ -78,7 +78,7 @@ static inline bool kn_meets_in_block(const kn_phase *p)
 {
     return kn_by_block(p) || (p->how.walk == KN_WALK_COLS && (p->how.packed || p->how.tpg > 1));
 }
-/* COLS: is a vector of neighbouring groups, or packed columns, of which a thread has an instance each? */
+/* COLS: do a thread's vectors run across groups, or packed columns, so that group values have an instance an element? */
 static inline bool kn_vector_has_groups(const kn_phase *p)
 {
     return p->how.walk == KN_WALK_COLS && p->how.vec > 1;

@@ -118,10 +118,3 @@ bool kn_is_approximated(const kn_phase *ph, const bool *imprecise, int i)
                                         !kn_is_elem(kn_value_at(ph, u), KN_OP_CAST));
     return approximated;
 }
-
-bool kn_is_approximated_function(const kn_phase *ph, const bool *imprecise, bool fast, int i)
-{
-    const kn_value *v = kn_value_at(ph, i);
-    return v->kind == KN_V_ELEM && kn_ops[v->op].cost > KN_FUNCTION_COST && kn_is_float(v->dtype) &&
-           (fast || kn_is_approximated(ph, imprecise, i));
-}

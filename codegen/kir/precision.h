@@ -20,7 +20,10 @@ const bool *kn_find_imprecise(kn_arena *a, const kn_phase *ph);
  * behind no other operation, keeps the bound of ir/ops.def. */
 bool kn_is_approximated(const kn_phase *ph, const bool *imprecise, int i);
 
-/* Is value i a function that is approximated, as all are under fast_math? */
-bool kn_is_approximated_function(const kn_phase *ph, const bool *imprecise, bool fast, int i);
+/* Is it a function of floats, which fast_math approximates? */
+static inline bool kn_is_function(const kn_value *v)
+{
+    return v->kind == KN_V_ELEM && kn_ops[v->op].cost > KN_FUNCTION_COST && kn_is_float(v->dtype);
+}
 
 #endif

@@ -195,9 +195,9 @@ typedef struct kn_schedule {
     bool atomic; /* its only reduction is a whole sum by packed atomics: codegen/sched/atomics.c */
     /* ---- transpose ---- */
     int tile; /* COLS: members of a tile, through which transposed accesses go; 0: none. codegen/emit/cuda/transpose.c */
-    /* Groups of several axes take quotients to locate. Each thread locates its own, and between memory and the tile gets
-     * where others are by shuffles. It follows from the axes and the lanes */
-    bool shuffles;
+    /* tile, groups of several axes: each thread divides for its own groups; the offsets of others come by __shfl_sync. It
+     * follows from the axes and the lanes */
+    bool locates_by_shuffles;
     KN_VEC(kn_transpose) transposes; /* loads in the order of their values, then stores */
 } kn_schedule;
 

@@ -21,7 +21,8 @@ static kn_select quotient(const kn_phase *ph, bool fast, const bool *imprecise, 
                                                                       : KN_SELECT_OPERATION;
 }
 
-bool kn_is_narrow_factor(const kn_phase *ph, int i)
+/* Is value i, a factor of 64 bits, a number of 32 that is widened: a constant, or the cast of an operand? */
+static bool is_narrow_factor(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
     if (v->kind == KN_V_CONST)
@@ -58,8 +59,8 @@ static kn_select instruction(const kn_phase *ph, const facts *f, int i)
         return !f->fast && kn_is_approximated(ph, f->imprecise, i) ? KN_SELECT_APPROXIMATION
                                                                    : KN_SELECT_OPERATION;
     case KN_OP_MUL:
-        return v->dtype == KN_U64 && kn_is_narrow_factor(ph, v->in[0]) &&
-                       kn_is_narrow_factor(ph, v->in[1])
+        return v->dtype == KN_U64 && is_narrow_factor(ph, v->in[0]) &&
+                       is_narrow_factor(ph, v->in[1])
                    ? KN_SELECT_WIDE_PRODUCT
                    : KN_SELECT_OPERATION;
     case KN_OP_BITAND:

@@ -1,12 +1,12 @@
 /* Instruction selection: how a GPU computes each value of a bound phase, and how elements come into its accumulators. It
- * follows from the nest and its schedule. The model counts what is selected, and the emitter prints it. */
+ * follows from the nest, its schedule and fast_math. The model counts what is selected, and the emitter prints it. */
 #ifndef KN_CODEGEN_SELECTION_H
 #define KN_CODEGEN_SELECTION_H
 
 #include "codegen/kir/phase.h"
 
 typedef enum kn_select {
-    KN_SELECT_OPERATION, /* its operation as it is; what is loaded or given is none */
+    KN_SELECT_OPERATION, /* the operation itself; also of values that are not computed */
     /* quotients: by a group value that divides many numbers, or is known before they are, whose reciprocal is computed
      * once. Exact where a test of each says so, and else by division; approximate; of a known integer, always exact */
     KN_SELECT_DIVISOR,
@@ -14,8 +14,8 @@ typedef enum kn_select {
     KN_SELECT_INTEGER_DIVISOR,
     KN_SELECT_INLINE_QUOTIENT, /* without division's subroutine for extreme operands */
     KN_SELECT_APPROXIMATION, /* of an exponential or a quotient that need not be exact: codegen/kir/precision.h */
-    KN_SELECT_WIDE_PRODUCT, /* one of 64 bits, of factors of 32: kn_is_narrow_factor() */
-    KN_SELECT_LANE_NUMBER,  /* the lowest bits of a position: codegen/kir/lanes.h */
+    KN_SELECT_WIDE_PRODUCT, /* of 64 bits; each factor is a constant below 2^32 or the cast of a u32 */
+    KN_SELECT_LANE_NUMBER, /* the lowest bits of a position: codegen/kir/lanes.h */
     /* codegen/kir/whole.h */
     KN_SELECT_SMALL_CAST,
     KN_SELECT_NEAREST_CAST,
@@ -31,8 +31,8 @@ typedef struct kn_selected {
     bool packed; /* one instruction computes two 16-bit floats: those of two lanes */
     bool first;  /* an exact quotient, which a step of several lanes may compute before the rest */
     bool ahead;  /* the first sweep computes it before its loads, of which it needs none */
-    bool
-        rounded; /* of bf16, and only rounded to it or chosen: a float's bits have it where it is widened */
+    /* bf16, only rounded or chosen: kept as the bits of an f32 until it is widened */
+    bool rounded;
 } kn_selected;
 
 typedef enum kn_accumulate {
@@ -40,8 +40,7 @@ typedef enum kn_accumulate {
     KN_ACCUMULATE_COUNTED, /* moments of neighbouring groups, which share the count of members and its reciprocal */
     KN_ACCUMULATE_VECTOR, /* the elements that a thread has of one group in a step, together */
     KN_ACCUMULATE_BATCH,  /* those of the steps of a batch; of steps that come one by one, each */
-    /* the same as VECTOR of 16-bit floats whose maximum or minimum it is, two by an instruction */
-    KN_ACCUMULATE_HALVES,
+    KN_ACCUMULATE_HALVES, /* 16-bit maxima or minima of a vector, two by an instruction */
 } kn_accumulate;
 
 struct kn_selection {
@@ -60,8 +59,5 @@ static inline kn_accumulate kn_accumulated_by(const kn_phase *ph, int red)
 {
     return ph->selection->reds[red];
 }
-
-/* Is value i, a factor of 64 bits, a number of 32 that is widened: a constant, or the cast of an operand? */
-bool kn_is_narrow_factor(const kn_phase *ph, int i);
 
 #endif

@@ -66,7 +66,7 @@ static bool is_approximated(const kn_phase *ph, bool fast, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
     const kn_select by = kn_selected_of(ph, i)->by;
-    return v->kind == KN_V_ELEM && kn_ops[v->op].cost > KN_FUNCTION_COST && kn_is_float(v->dtype) &&
+    return kn_is_function(v) &&
            (fast || by == KN_SELECT_APPROXIMATION || by == KN_SELECT_APPROXIMATE_DIVISOR);
 }
 

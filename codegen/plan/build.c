@@ -55,6 +55,9 @@ kn_status kn_plan_draft(kn_arena *a, const kn_problem *problem, kn_regions *regi
     KN_TRY(kn_run_passes(&d->p, plan));
     plan->regions = d->p.regions;
     plan->again = d->p.again;
+    kn_problem *pr = kn_alloc_copy(a, d->p.problem, sizeof *pr);
+    pr->choices = NULL; /* the caller's, which the draft outlives; it is lowered by now */
+    d->p.problem = pr;
     return bind(d);
 }
 
@@ -66,7 +69,7 @@ kn_status kn_draft_bind_as(kn_draft *d, const char *schedules)
     return bind(d);
 }
 
-/* The word for how most of its groups are divided. */
+/* The word of kn_plan.schedule: of the last kernel that is cluster, resident or tiles, else split or whole. */
 static const char *schedule_of(const kn_planner *p, const kn_plan *plan)
 {
     const char *schedule = p->phases.len > 1 ? "split" : "whole";

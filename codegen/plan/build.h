@@ -23,7 +23,7 @@ kn_status kn_plan_lower(kn_arena *a, const kn_problem *problem, kn_regions *regi
 kn_status kn_problem_refine(kn_arena *a, kn_problem *problem);
 /* assemble.c: binds kernels made of p->phases, as far as their predicted time depends on it. */
 kn_status kn_bind_phases(kn_planner *p, kn_kernel_list *kernels);
-/* Completes plan->kernels, which are bound. */
+/* assemble.c: completes plan->kernels, which are bound. */
 kn_status kn_complete_kernels(kn_planner *p, kn_plan *plan);
 /* workspace.c: plan->temporaries, plan->workspace, and the offsets in it. */
 void kn_place_temporaries(kn_planner *p, kn_plan *plan);

@@ -20,10 +20,10 @@
 /* Steps of planning (base/work.h) that a search may take, of some 150 ns each: for a GPU what does not show beside its
  * compiler; for a CPU, which runs a program before it is compiled, less, and more where a run could gain as much. */
 enum { STEPS_GPU = 40000, STEPS_CPU = 7500, MOST_STEPS = 40000, NS_A_STEP = 150 };
-/* Of other plans than the first the earlier is taken unless a later one is quicker by more than this: it has fewer
- * changes. */
+/* Times that differ by less are nearly the same. Of other plans than the first the earlier is taken unless a later one is
+ * quicker by more: it has fewer changes. */
 static const double nearly_same = 1 / 1.005;
-/* What each expanded state of its time adds to a state's, where it is put behind slower ones. */
+/* What each expanded state of nearly its time adds to a state's, which so comes behind slower ones. */
 static const double another_alike = 0.02;
 
 /* A partition one change away from a state. */
@@ -47,7 +47,7 @@ typedef struct state {
     const bool *again; /* per node: rematerialised */
     uint64_t content;  /* a hash of what each of its regions computes */
     bool expanded;     /* its changes were tried */
-    bool twin;         /* those of another with this content were */
+    bool twin;         /* a state with the same content was expanded */
     int alike;         /* states of nearly the same time whose changes were */
 } state;
 
@@ -98,7 +98,7 @@ static bool may_gain(search *s, const int *part_of, double *bound)
     return kn_bonds_hold(&s->bonds, part_of) && *bound < to_beat(s);
 }
 
-/* ---- changes, in memory of one state's ---- */
+/* ---- changes; those of one state live in trials.scratch ---- */
 
 static void add_change(search *s, const kn_merge *merges, int n, int toggled, const int *part_of)
 {
@@ -139,16 +139,16 @@ static void add_merge(search *s, const kn_merge *of, int n, kn_merge more)
 /* Pairs of regions that touch: one reads a value of the other, or both read the same array or value. */
 typedef struct touching {
     search *s;
-    const kn_merge *merges; /* that lead to the parts */
+    const kn_merge *merges; /* that make part_of */
     int n;
     const int *part_of;
-    int parted;        /* the part that was */
-    const int *before; /* moves: the parts before one was parted; NULL: merges of any two */
+    int parted;        /* moves: the part that undoing a merge divides */
+    const int *before; /* moves: part_of before that; NULL: any two parts may merge */
     bool *met;         /* per pair of parts */
     KN_VEC(const kn_node *) * readers; /* per node: one of each region that reads it */
 } touching;
 
-/* Is one of the parts half of what was parted, and the other none? */
+/* Is exactly one of them a half of the divided part? */
 static bool moves(const touching *t, int a, int b)
 {
     return (t->before[a] == t->parted) != (t->before[b] == t->parted);
@@ -193,7 +193,7 @@ static void add_merges(search *s, const int *part_of)
         .s = s, .merges = from->merges.data, .n = from->merges.len, .part_of = part_of});
 }
 
-/* Without a merge, and half of what it parts with another region. */
+/* Undoes a merge, and merges either half with another region. */
 static void add_moves(search *s, int without, const int *before)
 {
     const kn_regions *from = s->regions;
@@ -300,8 +300,8 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of plans whose regions compute the same: which region a value is of that all who need it compute again makes no
- * difference. */
+/* A hash of which nodes each part computes, equal for plans that differ only in which part owns a value that all its readers
+ * rematerialise. */
 static uint64_t content_of(kn_arena *a, const kn_regions *r, const bool *again)
 {
     const kn_graph *g = r->graph;

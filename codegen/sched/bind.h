@@ -24,7 +24,8 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *kernel, const kn_kernel_sched
  * loops that its phases have are given, as kn_bind_as() has left them; what they leave out is chosen. */
 kn_status kn_bind_loops(kn_kernel *kernel, bool given);
 
-/* Binds the arithmetic of a GPU's bound kernel (codegen/sched/arithmetic.c). `given`: its quotients are. */
+/* Binds the arithmetic of a GPU's bound kernel (codegen/sched/arithmetic.c). `given`: `reciprocals`
+ * and `inline_quotients` are those that kn_bind_as() has left. */
 void kn_bind_arithmetic(kn_kernel *kernel, bool given);
 
 /* Binds the caches of a GPU's bound kernel (codegen/sched/traffic.c). */
@@ -34,7 +35,8 @@ void kn_bind_caches(kn_kernel *kernel);
 
 kn_status kn_illegal(int phase, const char *rule);
 
-/* The largest block that is allowed; and what follows from the schedules of a kernel's phases. */
+/* The largest block that is allowed; and what follows from the schedules of a kernel's phases; `given`: these are, as in
+ * kn_bind_loops(). */
 int kn_block_limit(const kn_site *at, const kn_kernel *kernel);
 void kn_bind_rest(const kn_site *at, kn_kernel *kernel, bool given);
 

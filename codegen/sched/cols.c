@@ -35,21 +35,22 @@ enum {
 };
 
 /* Is the primary access contiguous along the groups, or are neighbouring groups nearer in memory than members, as of every
- * second element of a row? Few of these are in a cache anyhow. A single group of columns, whose members are neighbours then, is
- * rows; if it must be as one of many, columns. */
+ * second element of a row, or of reversed rows? Small strided arrays are in a cache anyhow. A single group of columns, whose
+ * members are neighbours then, is rows; where the walk must not depend on how many groups there are, it is columns, too. */
 static bool can(const kn_phase *ph)
 {
     const kn_access *a = kn_phase_primary(ph);
     if (!a || ph->nest.ngroup == 0)
         return false;
-    const bool members = ph->nest.naxes > ph->nest.ngroup;
+    const bool members = ph->nest.naxes > ph->nest.ngroup, invariant = kn_is_invariant(ph);
     const int64_t group = llabs(a->stride[ph->nest.ngroup - 1]),
                   member = members ? llabs(a->stride[ph->nest.naxes - 1]) : 0;
-    if (member == 1 && !kn_is_invariant(ph))
+    if (member == 1 && !invariant)
         return false;
-    return a->stride[ph->nest.ngroup - 1] == 1 ||
-           (group > 1 && group < member && !ph->universal &&
-            kn_scheduled_groups(ph) * ph->nest.members >= MANY_STRIDED);
+    const bool nearer =
+        invariant ? group <= member
+                  : group < member && kn_scheduled_groups(ph) * ph->nest.members >= MANY_STRIDED;
+    return a->stride[ph->nest.ngroup - 1] == 1 || (group > 0 && nearer && !ph->universal);
 }
 
 /* Bytes that a block keeps. */

@@ -98,7 +98,7 @@ static void find_costs(keeper *k, const kn_target *target, bool fast)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         k->cost[i] = v->kind == KN_V_ELEM ? kn_ops[v->op].cost : KN_LOAD_COST;
-        if (imprecise && kn_is_approximated_function(ph, imprecise, fast, i))
+        if (imprecise && kn_is_function(v) && (fast || kn_is_approximated(ph, imprecise, i)))
             k->cost[i] /= KN_APPROXIMATED;
     }
 }

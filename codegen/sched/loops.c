@@ -3,9 +3,10 @@
  * known which blocks finish; what is given is held to the same rules.
  *
  *   unroll     As many steps as keep enough loads in flight, and no more than there are registers for.
- *   batch      Where a step has a branch, as in a division, the compiler would not move the next step's loads above it.
- *              Where steps are counted it has as many loads in flight without batches. But it takes the remainder of
- *              the count one by one, which is much where a thread has few steps, as of resident values.
+ *   batch      The compiler moves no load above a branch, as in a division, nor above a store of the step before to
+ *              shared memory, so that each load would be waited for alone (docs/lab/loads-in-flight.md). A counted loop
+ *              has as many in flight, but takes the remainder of its count one by one, which is much where a thread has
+ *              few steps, as of resident values.
  *   backwards  Every other sweep walks in reverse, counting on from the phase before that has read the same array: it
  *              then meets first what the sweep before it read last, which may still be in a cache. Tiles do not count
  *              on. */
@@ -332,7 +333,7 @@ static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
     if (l->batch == KN_BATCH_CONTIGUOUS && !may_be_contiguous(s, l))
         return "contiguous batches are of blocks that share a group cyclically";
     if (l->counted && (l->over == KN_OVER_TILES || !may_count(s, l)))
-        return "it is a block's steps that are counted, and backwards those that load";
+        return "only a block's steps are counted, and backwards only unrolled ones that load";
     if (!l->counted && !l->batch && (s->on_chip || kn_copies_groups(s->ph)))
         return "steps on chip, or that copies serve, are counted";
     return NULL;

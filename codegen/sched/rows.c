@@ -9,7 +9,7 @@
 /* Registers that a thread may spend on kept values, half of what it has in the largest block. */
 enum { KEEP_REGISTERS = KN_MIXED_WORDS, WARP = 32, FEW_LANES = 4, FEW_ELEMENTS = 2 };
 
-/* Rows of so few lanes have a kernel without bounds checks for each number of steps up to this. */
+/* Rows of at most SHORT_LANES lanes are short; for up to SHORT_STEPS full steps there is a kernel for each number. */
 enum { SHORT_LANES = 8, SHORT_STEPS = 4 };
 
 /* The largest block, per group, for which a thread takes few steps and 16-bit elements count as registers of 32 bits. */
@@ -20,7 +20,8 @@ enum { MIXED_BLOCK = 512 };
 
 /* Where as much is written as read, memory is faster the less each thread asks for (measured:
  * docs/lab/bytes-a-block.md). So a thread has at most so many bytes of a row in flight, as long as half of the
- * largest block is enough; and a lane at most so many elements, as long as there are more lanes. Of f64 twice the
+ * largest block is enough; and a lane at most so many elements, or bytes where that is more and lanes fill the machine,
+ * as long as there are more lanes. Of f64 twice the
  * bytes: of twice the threads, with nearly as many registers each, fewer would fit. The same of random numbers, so that
  * more elements share what a thread computes of a row besides. */
 enum { THREAD_BYTES = 64, LANE_ELEMENTS = 16 };
@@ -312,18 +313,22 @@ static int sharing_threads(const kn_phase *ph, const kn_target *target)
 }
 
 /* At least `lanes` lanes for n steps, of the few widths that a part of a warp may have, each of which is another
- * kernel. Four where there are four steps, so that neighbouring vectors are 64 contiguous bytes (measured:
- * docs/lab/small-rows.md). */
-static int part_of_warp(int64_t n, int64_t lanes)
+ * kernel; `eight`: 8 is one. Four where there are four steps, so that neighbouring vectors are 64 contiguous bytes
+ * (measured: docs/lab/small-rows.md). */
+static int part_of_warp(int64_t n, int64_t lanes, bool eight)
 {
-    return n < 4 && lanes <= 1 ? 1 : lanes <= 4 ? 4 : lanes <= 16 ? 16 : WARP;
+    return n < 4 && lanes <= 1   ? 1
+           : lanes <= 4          ? 4
+           : lanes <= 8 && eight ? 8
+           : lanes <= 16         ? 16
+                                 : WARP;
 }
 
-/* The steps of a lane, at most, as long as there are more lanes. */
-static int steps_of_lane(const kn_phase *ph, const kn_target *target)
+/* The steps of a lane, at most, as long as there are more lanes; `busy`: as there are groups for all threads. */
+static int steps_of_lane(const kn_phase *ph, const kn_target *target, bool busy)
 {
     int few = kn_steps_for(ph->how.vec, LANE_ELEMENTS), most = keepable_steps(ph, target);
-    if (ph->how.vec > 1 && few < kn_steps_for(moved_a_step(ph), THREAD_BYTES))
+    if (busy && ph->how.vec > 1 && few < kn_steps_for(moved_a_step(ph), THREAD_BYTES))
         few = kn_steps_for(moved_a_step(ph), THREAD_BYTES);
     return few < most ? few : most;
 }
@@ -335,15 +340,13 @@ static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
 {
     enum { BUSY = 1024 };
     const int64_t n = steps(ph), groups = kn_scheduled_groups(ph);
-    int most = keepable_steps(ph, target), few = kn_steps_for(ph->how.vec, LANE_ELEMENTS);
+    const int most = keepable_steps(ph, target);
     if (!most || lanes_for(n, most) > WARP)
         return 0;
-    const int64_t fewest = lanes_for(n, steps_of_lane(ph, target));
+    const int64_t fewest = lanes_for(n, steps_of_lane(ph, target, true));
     const bool busy = ph->how.vec > 1 && fewest * groups >= (int64_t)target->units * BUSY;
-    if (busy && fewest > 4 && fewest <= 8)
-        return 8;
-    const int64_t lanes = busy ? fewest : lanes_for(n, few < most ? few : most);
-    return part_of_warp(n, lanes < WARP ? lanes : WARP);
+    const int64_t lanes = busy ? fewest : lanes_for(n, steps_of_lane(ph, target, false));
+    return part_of_warp(n, lanes < WARP ? lanes : WARP, busy);
 }
 
 /* Threads of blocks that take a group each and read it once: all that a block may have, unless the last wave of such
@@ -453,7 +456,8 @@ static void keep_one_step(kn_arena *a, kn_phase *ph)
 /* Every step that a thread may take is unrolled. In a kernel of its own a phase may take as many as there are
  * registers for, whatever the size of its groups, so that one kernel serves all; those of fewer lanes than a warp has
  * take few. Phases that share a kernel share registers, and take no more than they need. Light or short groups have a
- * kernel without bounds checks where their steps, a power of two, have all members. Where light ones have few elements a
+ * kernel without bounds checks where all lanes take all steps, and these are at most SHORT_STEPS or a power of two. Where light
+ * ones have few elements a
  * step, checks are much of what it computes, so that there is one for each number of steps, of which the last alone is
  * checked; of more elements the compiler would interleave what there are no registers for. */
 static void keep_in_registers(const kn_site *at, kn_phase *ph)
@@ -476,7 +480,8 @@ static void keep_in_registers(const kn_site *at, kn_phase *ph)
     }
     ph->how.steps = needed_steps(ph);
     if (ph->alone)
-        ph->how.steps = ph->how.tpg < WARP ? steps_of_lane(ph, target) : keepable_steps(ph, target);
+        ph->how.steps =
+            ph->how.tpg < WARP ? steps_of_lane(ph, target, true) : keepable_steps(ph, target);
 }
 
 /* Members of a chunk, which prefetch refills while the block stores the others: about CHUNK_BYTES of each array
@@ -543,8 +548,8 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
     } else if ((n > 512 || ph->how.cluster) && shared_keeps(ph, target)) {
         kn_keep_reread(at->arena, ph, KN_KEEP_SHARED);
     } else if (several && n <= most_steps_of_warp(ph, target)) {
-        ph->how.tpg =
-            part_of_warp(n, kn_power_of_two_from((n + 1) / 2)); /* two steps a lane, or more */
+        ph->how.tpg = part_of_warp(n, kn_power_of_two_from((n + 1) / 2),
+                                   false); /* two steps a lane, or more */
     }
 }
 

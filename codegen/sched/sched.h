@@ -67,11 +67,11 @@ bool kn_vector_fits(const kn_phase *phase, const kn_access *acc, const kn_buf *b
  * first element. */
 void kn_schedule_vectors(const kn_site *at, kn_phase *phase);
 
+/* kn_schedule_vectors() with a vector width that is known to fit; `a` gets the transfers. */
+void kn_schedule_as(kn_arena *a, kn_phase *phase, int vec);
+
 /* How many groups of a scatter sum a block has. */
 void kn_schedule_scatter_sum(const kn_site *at, kn_phase *phase);
-
-/* The same for a vector width that is known to fit. */
-void kn_schedule_as(kn_arena *a, kn_phase *phase, int vec);
 
 /* Access i of a phase (kn_access_at) if it is a load or a store of elements, else NULL. The bytes of the widest
  * element that vectors walk; of what is broadcast along other axes, and so is small or cached, half of them: two accesses

@@ -181,7 +181,8 @@ static void divide_into_tiles(kn_phase *ph, bool local)
 /* A warp has all of a tile's groups. */
 void kn_bind_tile(kn_phase *ph)
 {
-    ph->how.shuffles = ph->how.tile && ph->nest.ngroup > 1 && ph->how.lanes <= KN_COLS_LANES;
+    ph->how.locates_by_shuffles =
+        ph->how.tile && ph->nest.ngroup > 1 && ph->how.lanes <= KN_COLS_LANES;
 }
 
 /* ---- what is given ---- */

@@ -223,7 +223,7 @@ static double bytes_of_all(const kn_site *at, const kn_phase *ph, int value)
     return (double)kn_bytes(kn_value_at(ph, value)->dtype) * (double)touched.most;
 }
 
-static void vectorise_all(kn_phase *ph)
+static void forget_scalarised(kn_phase *ph)
 {
     ph->how.linear = false;
     for (int i = 0; i < kn_accesses(ph); i++)
@@ -290,7 +290,7 @@ static bool scalarise_some(const kn_site *at, kn_phase *ph, int va, int vec)
     }
     fits = fits && s.scalarised > 0 && s.vectors >= s.scalarised;
     if (!fits)
-        vectorise_all(ph);
+        forget_scalarised(ph);
     return fits;
 }
 
@@ -359,7 +359,7 @@ static void walk_linearly(const kn_site *at, kn_phase *ph, int widest)
     if (ph->how.linear)
         ph->how.vec = vec;
     else
-        vectorise_all(ph);
+        forget_scalarised(ph);
 }
 
 /* Narrower vectors, or those that not all accesses allow. */
@@ -382,7 +382,7 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
     begin_transfers(at->arena, ph);
     if (ph->how.mixed && va >= 0 && !ph->universal)
         widest = widest_of_mixed(ph, at->bufs, va);
-    vectorise_all(ph);
+    forget_scalarised(ph);
     ph->how.vec = widest < 2 ? 8 : 16 / widest;
     ph->how.lanes = ph->how.mixed ? 0 : KN_COLS_LANES;
     if (ph->how.walk == KN_WALK_COLS && ph->how.vec > 4)

@@ -16,8 +16,8 @@
 #include "ir/pass/pass.h"
 #include "ir/view.h"
 
-/* Additions an element that may be done again for the sake of it; operations below which it may try to sink, those included
- * from which it has to come back, as they may be below many others. */
+/* CHEAP: additions an element that may be recomputed for it. TRIED: operations visited for one mover, those it has to come
+ * back from included: without it a shared operand is visited once for each path to it. */
 enum { CHEAP = 64, TRIED = 512 };
 
 typedef struct sinking {

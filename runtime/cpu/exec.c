@@ -351,8 +351,9 @@ static void choose_gathered(kn_job *job)
     }
 }
 
-kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p)
+kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compiled)
 {
+    const bool gathers = plan->by_rows && !(compiled && plan->nreds == 0);
     return (kn_c_shape){.walks_cols = p->how.walk == KN_WALK_COLS,
                         .divisible = plan->nreds == 0 && p->nest.nsweeps <= 1,
                         .row_lanes = plan->row_lanes,
@@ -360,8 +361,8 @@ kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p)
                         .kept = plan->kept ? KN_FRAME_MEMBERS : 0,
                         .work = plan->work,
                         .group_work = plan->group_buffers,
-                        .run_rows = plan->by_rows ? ROW_LANES : RUN_LANES,
-                        .run_cols = RUN_LANES};
+                        .run_rows = gathers ? ROW_LANES : RUN_LANES,
+                        .run_cols = compiled ? COLUMN_LANES : RUN_LANES};
 }
 
 int kn_cpu_run_axis(const kn_phase *p, bool cols)
@@ -370,16 +371,11 @@ int kn_cpu_run_axis(const kn_phase *p, bool cols)
     return axes > 1 ? (cols ? p->nest.ngroup : p->nest.naxes) - 1 : -1;
 }
 
-/* Divides the job for so many threads; true if it is worth several. Compiled code takes short rows that a gather finds
- * one by one within a block, too. */
+/* Divides the job for so many threads; true if it is worth several. */
 static bool cut(kn_job *job, int threads, bool compiled)
 {
     const kn_phase *p = job->phase;
-    kn_c_shape shape = kn_cpu_shape(job->plan, p);
-    if (compiled && job->plan->nreds == 0)
-        shape.run_rows = RUN_LANES;
-    if (compiled) /* no result depends on where a tile of columns ends */
-        shape.run_cols = COLUMN_LANES;
+    const kn_c_shape shape = kn_cpu_shape(job->plan, p, compiled);
     const int axis = kn_cpu_run_axis(p, job->cols);
     kn_c_extents e = {.groups = p->nest.groups,
                       .members = p->nest.members,

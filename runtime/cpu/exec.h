@@ -31,8 +31,10 @@ kn_status kn_cpu_run(const kn_cpu_machine *machine, const kn_cpu_code *code,
 /* How a phase of these numbers is walked. */
 kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p);
 
-/* How its work is divided, and the axis whose runs blocks respect; -1: lanes are along one axis at most. */
-kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p);
+/* How its work is divided, and the axis whose runs blocks respect; -1: lanes are along one axis at most. Compiled code takes
+ * short rows that a gather finds one by one within a block, and narrower tiles of columns: no result depends on where a
+ * block or a tile ends. */
+kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compiled);
 int kn_cpu_run_axis(const kn_phase *p, bool cols);
 
 /* Sets the sizes of a phase's blocks, and of the memory that a worker needs. */

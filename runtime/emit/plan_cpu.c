@@ -124,7 +124,7 @@ static void note_scratch(kn_writer *w, const kn_phase_plan *plan, const kn_c_pha
 
 static void put_cut(kn_writer *w, const kn_phase_plan *plan, const kn_phase *p, ways by)
 {
-    const kn_c_shape s = kn_cpu_shape(plan, p);
+    const kn_c_shape s = kn_cpu_shape(plan, p, true);
     const int down = p->nest.naxes - 2;
     kn_putf(w->t, "        static const kn_c_shape shape = {%d, %d, %d, %d, %d, %d, %d, %d, %d};\n",
             s.walks_cols, s.divisible, s.row_lanes, s.col_lanes, s.kept, s.work, s.group_work,

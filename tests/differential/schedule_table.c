@@ -320,7 +320,7 @@ static void check_row(table *t, const char *line, const char *text)
     row r = read_row(t, line, text);
     kn_target *target = (kn_target *)(uintptr_t)t->emu->dev->ops->target(t->emu->dev);
     const kn_target usual = *target;
-    const bool due = t->rows++ % EFFORT(1, 2) == 0;
+    const bool due = t->rows++ % EFFORT(1, 4) == 0;
     bool runs = false;
     if (r.units)
         target->units = r.units;

@@ -18,42 +18,46 @@ typedef struct program {
     const char *text;
     kiln_dtype dtype;
     bool columns; /* the batch is of columns: x is members x batch */
+    int step;     /* from one element of a row to the next */
 } program;
 
 static const program programs[] = {
     {"def f(x: f32[N, C]):\n"
      "    return softmax(x, axis=1)\n",
-     KILN_F32, false},
+     KILN_F32, false, 1},
     {"def f(x: f32[N, C]):\n"
      "    d = x - mean(x, axis=1, keepdims=True)\n"
      "    return d * rsqrt(mean(d * d, axis=1, keepdims=True) + 1e-5)\n",
-     KILN_F32, false},
+     KILN_F32, false, 1},
     {"def f(x: f32[N, C]):\n"
      "    y = x * rsqrt(mean(x * x, axis=1, keepdims=True) + 1)\n"
      "    m = sum(y, axis=0)\n" /* of all groups: in the same program, not compared */
      "    return y + 0 * max(m)\n",
-     KILN_F32, false},
+     KILN_F32, false, 1},
     {"def f(x: bf16[N, C]):\n"
      "    h = cast(x, f32)\n"
      "    e = exp(h - max(h, axis=1, keepdims=True))\n"
      "    return cast(e / sum(e, axis=1, keepdims=True), bf16)\n",
-     KILN_BF16, false},
+     KILN_BF16, false, 1},
     {"def f(x: f32[N, C]):\n"
      "    return logsumexp(x, axis=1)\n",
-     KILN_F32, false},
+     KILN_F32, false, 1},
     {"def f(x: f32[N, C]):\n"
      "    return var(x, axis=1)\n",
-     KILN_F32, false},
+     KILN_F32, false, 1},
     {"def f(x: f64[N, C]):\n"
      "    return sum(sin(x), axis=1)\n",
-     KILN_F64, false},
+     KILN_F64, false, 1},
+    {"def f(x: f32[C, N]):\n" /* every second element */
+     "    return sum(x, axis=0)\n",
+     KILN_F32, true, 2},
     {"def f(x: f32[C, N]):\n"
      "    return sum(x, axis=0)\n",
-     KILN_F32, true},
+     KILN_F32, true, 1},
     {"def f(x: f32[C, N]):\n"
      "    d = x - mean(x, axis=0)\n"
      "    return sum(d * d, axis=0)\n",
-     KILN_F32, true},
+     KILN_F32, true, 1},
 };
 
 static size_t size_of(kiln_dtype t) { return t == KILN_F64 ? 8 : t == KILN_F32 ? 4 : 2; }
@@ -75,22 +79,23 @@ static void put(kiln_dtype t, void *to, int64_t g, int64_t i)
 static char *results(kiln_ctx *ctx, kiln_prog *prog, const program *p, int64_t n, int64_t members,
                      int64_t *each)
 {
-    const size_t size = size_of(p->dtype), all = size * (size_t)(n * members);
+    const size_t size = size_of(p->dtype), all = size * (size_t)(n * members * p->step);
     const int64_t shape[] = {p->columns ? members : n, p->columns ? n : members};
     char *host = malloc(all);
     for (int64_t g = 0; g < n; g++)
         for (int64_t i = 0; i < members; i++)
-            put(p->dtype, host + size * (size_t)(p->columns ? i * n + g : g * members + i), g, i);
+            put(p->dtype,
+                host + size * (size_t)(p->step * (p->columns ? i * n + g : g * members + i)), g, i);
     kiln_io io;
     good(kiln_prog_io(prog, 1, &io));
     *each = io.rank == 2 ? members : 1;
-    const int64_t out_shape[] = {n, members};
+    const int64_t out_shape[] = {n, members}, strides[] = {shape[1] * p->step, p->step};
     const size_t bytes = size * (size_t)(n * *each);
     void *x, *y;
     good(kiln_alloc(ctx, all, &x));
     good(kiln_alloc(ctx, bytes, &y));
     good(kiln_upload(ctx, x, host, all));
-    const kiln_arg args[] = {{"x", x, p->dtype, 2, shape, NULL},
+    const kiln_arg args[] = {{"x", x, p->dtype, 2, shape, strides},
                              {io.name, y, p->dtype, io.rank, out_shape, NULL}};
     good(kiln_run(prog, NULL, args, 2));
     good(kiln_sync(ctx, NULL));

@@ -52,8 +52,8 @@ typedef double _Complex c128;
         }                                                                                          \
     } while (0)
 
-/* The KN_FOLD_LANES elements that end at `end`, and as many zeros behind them: loads that begin at any of them have the last
- * lanes of a row in front, wherever memory ends. */
+/* Copies the last KN_FOLD_LANES elements before `end`, with as many zeros behind them: a vector load from
+ * KN_FOLD_LANES - left on has the last `left` lanes, and reads nothing past `end`. */
 #define KN_TAIL(to, end)                                                                           \
     do {                                                                                           \
         __builtin_memcpy(to, (end)-KN_FOLD_LANES, KN_FOLD_LANES * sizeof *(to));                   \

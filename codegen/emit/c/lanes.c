@@ -27,7 +27,7 @@ static void find_made(kn_c_writer *w, const kn_c_lanes *l, bool *made)
             made[i] =
                 made[i] && !kn_c_is_group(v) && !kn_c_is_fixed(v) && !kn_c_is_kept(w, i, l->stage);
     }
-    kn_c_drop_indices(w, l, made);
+    kn_c_drop_dead(w, l, made);
 }
 
 /* May its operands differ from lane to lane? */

@@ -1,8 +1,8 @@
-/* Gathers whose index is a lane's own, moved by a number, and by another from some lane on: what roll() is. Such lanes are
- * two runs of what lies side by side, which are copied to an array of the block at the start; no index is computed. */
+/* Gathers at index where(i < c, i + a, i + b), as of roll(): two contiguous runs, which are copied to an array of the block
+ * without computing indices. */
 #include "codegen/emit/c/writer.h"
 
-enum { DEEP = 4 };
+enum { DEEP = 4 }; /* how many operations deep is looked */
 
 static const kn_value *value_at(const kn_c_writer *w, int v) { return &w->ph->nest.values.data[v]; }
 
@@ -26,7 +26,7 @@ static bool is_number(const kn_c_writer *w, int i, int deep)
     return true;
 }
 
-/* Is it that of the lane before, plus one? */
+/* Does it grow by one from lane to lane? */
 static bool is_own(const kn_c_writer *w, int i, int deep)
 {
     const kn_value *v = value_at(w, i);
@@ -41,7 +41,7 @@ static bool is_own(const kn_c_writer *w, int i, int deep)
                      is_own(w, v->in[1], deep + 1));
 }
 
-/* Either, at the first lane. */
+/* The C text of such a value, at the first lane. */
 static const char *text_of(kn_c_writer *w, int i)
 {
     const kn_value *v = value_at(w, i);
@@ -59,7 +59,7 @@ static const char *text_of(kn_c_writer *w, int i)
     return kn_c_op(w->a, v->op, v->dtype, v->dtype, in);
 }
 
-/* Of the index where(own < number, own, own), or with another comparison: which operands. */
+/* Operands of where(x < c, y, z), with x, y and z growing by one a lane and c the same for all lanes; also with <=, >=, >. */
 typedef struct pieces {
     int own, limit;   /* what is compared */
     int first, other; /* the index of the lanes before the limit is reached, and behind */
@@ -94,7 +94,7 @@ bool kn_c_is_shifted(const kn_c_writer *w, int i)
            v->access->kind[w->axis] == KN_STRIDE_ZERO && find_pieces(w, v, &of);
 }
 
-void kn_c_drop_indices(const kn_c_writer *w, const kn_c_lanes *l, bool *made)
+void kn_c_drop_dead(const kn_c_writer *w, const kn_c_lanes *l, bool *made)
 {
     const kn_phase *p = w->ph;
     bool *used = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);

@@ -6,15 +6,15 @@
 
 enum { KN_MEMBERS = 8 };
 
-/* Can a vector of lanes be read where some are none? Processors have such loads of 4 and 8 bytes that lie side by side. */
+/* Can it be read by a masked load, for inactive lanes? Processors have those of contiguous elements of 4 and 8 bytes. */
 static bool can_guard(const kn_c_writing *g, int v)
 {
     const int bytes = kn_bytes(kn_c_value_at(g, v)->dtype);
     return (bytes == 4 || bytes == 8) && kn_c_is_adjacent(g->w, v);
 }
 
-/* Is it of bytes that lie side by side? Loops of KN_FOLD_LANES lanes with bytes become vectors of as many bytes, of which
- * floats have half of what the processor can; so the bytes are made integers of 4 before. */
+/* Is it of contiguous bytes? gcc vectorises a loop of 16 lanes that touches a byte by vectors of 16 bytes, half a register for
+ * f32 with AVX2; so bytes are widened to 32 bits before. */
 static bool can_widen(const kn_c_writing *g, int v)
 {
     return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 && kn_c_is_adjacent(g->w, v);
@@ -337,7 +337,7 @@ static void put_vectors(kn_c_writing *g, int loop)
     kn_c_line(w, "} while ((from += KN_FOLD_LANES) + KN_FOLD_LANES <= n);");
 }
 
-/* Can the lanes that are left be a vector of which some lanes are none? Not of complex numbers, which are no vectors. */
+/* Can the lanes that are left be a vector with inactive lanes? Not of complex numbers, which are no vectors. */
 static bool can_mask(const kn_c_writing *g)
 {
     for (int v = 0; v < g->w->ph->nest.values.len; v++)

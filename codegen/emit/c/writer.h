@@ -43,14 +43,14 @@ typedef struct kn_c_writer {
     int *copy;        /* per value: the array of a block that its lanes are copied to first; -1 */
     bool *shifted;    /* per value: a gather that two runs are copied for */
     int *store_copy;  /* per store: the array that they are copied from in the end; -1 */
-    int group_arrays; /* arrays of group values, results, accumulators and tiles; blocks' arrays come behind */
-    int slots; /* the most arrays so far */
+    int group_arrays; /* arrays of group values, results, accumulators, tiles and copies of lanes; blocks' arrays come behind */
+    int slots;        /* the most arrays so far */
     int rows;
     int *result, *acc; /* per reduction, cols: its arrays */
     bool *folds;       /* per stage: blocks of several runs are reduced by a function */
     bool *several;     /* per stage, cols: the function of a sweep takes several members, */
     bool members;      /* and this one does */
-    bool masked;       /* a loop takes lanes that are none, of which `in` is false */
+    bool masked;       /* a loop takes inactive lanes, of which `in` is false */
     bool whole;        /* rows of several runs: the function's blocks are one run each, */
     bool packed;       /* or several, packed side by side */
     bool *packs;       /* per stage: so are blocks of several runs */
@@ -78,11 +78,12 @@ static inline bool kn_c_is_adjacent(const kn_c_writer *w, int v)
     return w->copy[v] >= 0 || kn_c_access(w->ph, v)->kind[w->axis] == KN_STRIDE_ONE;
 }
 
-/* Is value v made for each group, before a sweep? Constants and the like are neither. */
+/* Is it the same in the whole nest: a scalar, a constant or a size? */
 static inline bool kn_c_is_fixed(const kn_value *v)
 {
     return v->kind == KN_V_SCALAR || v->kind == KN_V_CONST || v->kind == KN_V_EXTENT;
 }
+/* Is it computed once a group, before a sweep? */
 static inline bool kn_c_is_group(const kn_value *v)
 {
     return !kn_c_is_fixed(v) && (v->level == KN_GROUP || v->kind == KN_V_RESULT);
@@ -241,8 +242,8 @@ void kn_c_put_transpose(kn_c_writer *w, int stage);
 
 /* Is v read by a gather at two runs of indices? */
 bool kn_c_is_shifted(const kn_c_writer *w, int v);
-/* Takes from `made` the indices that nothing else uses. */
-void kn_c_drop_indices(const kn_c_writer *w, const kn_c_lanes *l, bool *made);
+/* Dead code: clears `made` of values that nothing uses. */
+void kn_c_drop_dead(const kn_c_writer *w, const kn_c_lanes *l, bool *made);
 /* Copies the lanes of v. */
 void kn_c_put_shifted(kn_c_writer *w, int v);
 

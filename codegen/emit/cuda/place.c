@@ -152,7 +152,7 @@ const char *kn_cuda_registers(kn_cuda_writer *w, int i)
     return kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i),
                            w->in_tail    ? "tail"
                            : w->in_rest  ? "rest"
-                           : from_memory ? "batch" /* what is kept is a pointer */
+                           : from_memory ? "batch" /* "kept" names its vectors in shared memory */
                                          : "kept");
 }
 

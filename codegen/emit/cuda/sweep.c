@@ -58,7 +58,8 @@ static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
     }
 }
 
-/* Not what an earlier sweep has left in shared memory; nor, in a tile, what this one does. */
+/* Marks the loads that a batch puts into registers first: not those that an earlier sweep left in shared memory, nor, in a
+ * tile, those that go on to shared memory. */
 static void begin_batch(kn_cuda_writer *w)
 {
     bool *batched = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
@@ -68,7 +69,7 @@ static void begin_batch(kn_cuda_writer *w)
     w->batched = batched;
 }
 
-/* The next batch loads its registers again. */
+/* Forgets the batch's registers, which the next one loads again; what it has put into shared memory stays loaded. */
 static void end_batch(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)

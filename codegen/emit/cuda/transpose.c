@@ -73,7 +73,7 @@ static const char *group_part(kn_cuda_writer *w, const kn_transpose *t)
 
 void kn_cuda_locate_groups(kn_cuda_writer *w)
 {
-    for (int i = 0; i < w->ph->how.transposes.len && w->ph->how.shuffles; i++) {
+    for (int i = 0; i < w->ph->how.transposes.len && w->ph->how.locates_by_shuffles; i++) {
         const kn_transpose *t = &w->ph->how.transposes.data[i];
         if (kn_in_tile(t))
             kn_cuda_line(w, "const kn_index %s = %s;", group_part(w, t),
@@ -98,9 +98,9 @@ static void open_tile_vectors(kn_cuda_writer *w, const kn_transpose *t, int at_o
         kn_cuda_line(w, "const int m = vector %% %d * %d, c = vector / %d;", a_group, t->vec,
                      a_group);
     }
-    if (w->ph->how.shuffles && vec == 1)
+    if (w->ph->how.locates_by_shuffles && vec == 1)
         kn_cuda_line(w, "const kn_index at = __shfl_sync(0xffffffffu, %s, c);", group_part(w, t));
-    else if (w->ph->how.shuffles)
+    else if (w->ph->how.locates_by_shuffles)
         kn_cuda_line(w,
                      "const kn_index at = __shfl_sync(0xffffffffu, %s, c / %d) +"
                      " (kn_index)(c %% %d) * p%d_%c%d_stride%d;",
@@ -113,12 +113,13 @@ static void open_tile_vectors(kn_cuda_writer *w, const kn_transpose *t, int at_o
 /* The offset of a vector, of members from i on and of group g. */
 static const char *offset_of_vector(kn_cuda_writer *w, const kn_transpose *t)
 {
-    if (!w->ph->how.shuffles)
+    if (!w->ph->how.locates_by_shuffles)
         kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
-    return w->ph->how.shuffles ? kn_cuda_printed(w, "at + %s", part_of_offset(w, t, true))
-                               : kn_cuda_offset(w, kn_transposed_access(w->ph, t),
-                                                t->store ? 'o' : 'v', t->of, NULL);
+    return w->ph->how.locates_by_shuffles
+               ? kn_cuda_printed(w, "at + %s", part_of_offset(w, t, true))
+               : kn_cuda_offset(w, kn_transposed_access(w->ph, t), t->store ? 'o' : 'v', t->of,
+                                NULL);
 }
 
 /* Element k of a vector, in the tile. */
@@ -132,7 +133,7 @@ static const char *tile_element(kn_cuda_writer *w, const kn_transpose *t)
 static void write_tile_load(kn_cuda_writer *w, const kn_transpose *t)
 {
     open_tile_vectors(w, t, w->loop->loads);
-    if (!w->ph->how.shuffles)
+    if (!w->ph->how.locates_by_shuffles)
         kn_cuda_line(w, "const kn_count g = kn_least(tile * %d + c, groups - 1);",
                      kn_cols_width(w->ph));
     kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", t->vec);

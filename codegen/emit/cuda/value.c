@@ -36,8 +36,8 @@ const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype 
                            nin > 1 ? in[1] : "", nin > 2 ? ", " : "", nin > 2 ? in[2] : "");
 }
 
-/* What divides by a group value whose reciprocal is computed once. Of an operand that is selected for this, `type` has %s
- * for the divisor's type where that is not given; the divisor's name has the suffix. */
+/* Divisors: group values with their reciprocal. `type` may have a %s for the element type; `suffix` ends the divisor's
+ * name. */
 static const struct {
     const char *suffix, *type, *make;
 } divisors[] = {
