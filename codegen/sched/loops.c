@@ -129,12 +129,14 @@ static bool may_batch(const loop_site *s)
     if (s->ph->how.scatter_sum)
         return false;
     for (int i = 0; i < s->ph->nest.values.len; i++) {
-        const bool may = kn_may_batch(s->ph, i), shared = kn_kept(s->ph, i) == KN_KEEP_SHARED;
-        any = any || (loads_value(s, i) && may && !shared);
-        held = held || (loads_value(s, i) && may && shared);
-        others = others || (loads_value(s, i) && !may);
         if (s->on_chip && is_found(s, i))
             return false;
+        if (!loads_value(s, i))
+            continue;
+        if (!kn_may_batch(s->ph, i))
+            others = true;
+        else
+            *(kn_kept(s->ph, i) == KN_KEEP_SHARED ? &held : &any) = true;
     }
     return (any || (held && !others)) && !s->ph->how.unaligned && kn_transpose_side(s->ph) == 1 &&
            !kn_copies_groups(s->ph);
@@ -384,9 +386,8 @@ static kn_status bind_phase(kn_kernel *k, int p, bool reversed, bool given)
                    .need = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len + 1),
                    .found = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len + 1)};
     memset(&ph->how.loops, 0, sizeof ph->how.loops);
-    if (!given || ph->local) {
+    if (!given || ph->local)
         ph->how.reversed = walks && reversed && !ph->local && !kn_nest_exchanges(&ph->nest);
-    }
     if (ph->how.reversed && kn_nest_exchanges(&ph->nest))
         return kn_illegal(p, "groups that ranks exchange are taken in one order");
     if (ph->how.reversed && !walks)

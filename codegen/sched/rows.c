@@ -21,9 +21,8 @@ enum { MIXED_BLOCK = 512 };
 /* Where as much is written as read, memory is faster the less each thread asks for (measured:
  * docs/lab/bytes-a-block.md). So a thread has at most so many bytes of a row in flight, as long as half of the
  * largest block is enough; and a lane at most so many elements, or bytes where that is more and lanes fill the machine,
- * as long as there are more lanes. Of f64 twice the
- * bytes: of twice the threads, with nearly as many registers each, fewer would fit. The same of random numbers, so that
- * more elements share what a thread computes of a row besides. */
+ * as long as there are more lanes. Of f64 twice the bytes: of twice the threads, with nearly as many registers each, fewer
+ * would fit. The same of random numbers, so that more elements share what a thread computes of a row besides. */
 enum { THREAD_BYTES = 64, LANE_ELEMENTS = 16 };
 
 static bool can(const kn_phase *ph)
@@ -457,9 +456,8 @@ static void keep_one_step(kn_arena *a, kn_phase *ph)
  * registers for, whatever the size of its groups, so that one kernel serves all; those of fewer lanes than a warp has
  * take few. Phases that share a kernel share registers, and take no more than they need. Light or short groups have a
  * kernel without bounds checks where all lanes take all steps, and these are at most SHORT_STEPS or a power of two. Where light
- * ones have few elements a
- * step, checks are much of what it computes, so that there is one for each number of steps, of which the last alone is
- * checked; of more elements the compiler would interleave what there are no registers for. */
+ * ones have few elements a step, checks are much of what it computes, so that there is one for each number of steps, of which
+ * the last alone is checked; of more elements the compiler would interleave what there are no registers for. */
 static void keep_in_registers(const kn_site *at, kn_phase *ph)
 {
     const kn_target *target = at->target;

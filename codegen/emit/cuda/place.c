@@ -2,11 +2,13 @@
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 
+bool kn_cuda_is_batched(const kn_cuda_writer *w, int i) { return w->batched && w->batched[i]; }
+
 bool kn_cuda_in_registers(const kn_cuda_writer *w, int i)
 {
     kn_keep kept = kn_kept(w->ph, i);
     return kept == KN_KEEP_REGISTERS || (kept == KN_KEEP_RESIDENT && w->ph->how.mixed) ||
-           (w->batched && w->batched[i]);
+           kn_cuda_is_batched(w, i);
 }
 
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i)
@@ -148,7 +150,7 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
 
 const char *kn_cuda_registers(kn_cuda_writer *w, int i)
 {
-    const bool from_memory = w->batched && w->batched[i] && kn_kept(w->ph, i) == KN_KEEP_SHARED;
+    const bool from_memory = kn_cuda_is_batched(w, i) && kn_kept(w->ph, i) == KN_KEEP_SHARED;
     return kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i),
                            w->in_tail    ? "tail"
                            : w->in_rest  ? "rest"

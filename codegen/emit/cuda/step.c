@@ -73,9 +73,8 @@ static void store_kept_in_shared(kn_cuda_writer *w)
         if (w->need[i] && !w->loaded[i] && v->kind == KN_V_ELEM &&
             kn_kept(w->ph, i) == KN_KEEP_SHARED)
             kn_cuda_line(w, "%s = %s_vec;", kn_cuda_shared_vector(w, i), kn_cuda_value(w, i));
-        const kn_keep kept = kn_kept(w->ph, i);
-        const bool there = kept == KN_KEEP_SHARED || (kept == KN_KEEP_RESIDENT && w->resident);
-        if (w->need[i] && w->batched && w->batched[i] && there && !is_overwritten(w, i))
+        if (w->need[i] && kn_cuda_is_batched(w, i) && kn_cuda_in_shared(w, i) &&
+            !is_overwritten(w, i))
             kn_cuda_line(w, "%s = %s;", kn_cuda_shared_vector(w, i), kn_cuda_vector(w, i));
     }
 }

@@ -277,7 +277,8 @@ void kn_cuda_load_rest(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     w->loaded_rest = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
-    switch_to(w, kn_phase_of_rest(w->t->arena, ph, w->k->fast), true);
+    w->rest = kn_phase_of_rest(w->t->arena, ph, w->k->fast);
+    switch_to(w, w->rest, true);
     for (int i = 0; i < ph->nest.values.len; i++) {
         w->need[i] = ph->nest.values.data[i].kind == KN_V_LOAD && kn_kept(ph, i);
         if (w->need[i])
@@ -296,7 +297,7 @@ void kn_cuda_load_rest(kn_cuda_writer *w)
 static void write_rest(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    switch_to(w, kn_phase_of_rest(w->t->arena, ph, w->k->fast), true);
+    switch_to(w, w->rest, true);
     const kn_cuda_unrolled all = steps_of_rest(w);
     kn_cuda_write_steps(w, &all);
     switch_to(w, ph, false);

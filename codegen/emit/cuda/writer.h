@@ -61,10 +61,11 @@ typedef struct kn_cuda_writer {
     bool resident;     /* their resident values are in shared memory */
     bool counts_slots; /* their loop counts `slot`, the index of a step's vector in shared memory */
     bool in_register_tile; /* they find kept values in a register tile */
-    const bool *
-        batched; /* loads of all steps of a batch, which come before the first step; NULL: there is no batch */
+    /* loads that come before the first step of a batch; NULL: there is no batch */
+    const bool *batched;
     bool in_step;         /* inside a step: operands are of one element */
     bool in_rest;         /* rest_in_registers: they are those whose values registers keep */
+    const kn_phase *rest; /* the phase as it is for these */
     bool *loaded_rest;    /* `loaded` of those steps, and while in_rest of the others */
     const kn_phase *tail; /* the phase as it is for a tail */
     bool in_tail;         /* they are the tail's */
@@ -119,6 +120,8 @@ const char *kn_cuda_extents(kn_cuda_writer *w, int from, int to);
 
 /* ---- place.c: where a step's elements are ---- */
 
+/* Is value i loaded before the first step of the batch that is being written? */
+bool kn_cuda_is_batched(const kn_cuda_writer *w, int i);
 /* Has value i registers of its own for each step of this sweep? Does this sweep load or compute them? */
 bool kn_cuda_in_registers(const kn_cuda_writer *w, int i);
 bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
