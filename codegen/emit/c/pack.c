@@ -3,15 +3,6 @@
  * from arrays in the end. What lies without gaps over all runs, which a call's numbers say, stays where it is. */
 #include "codegen/emit/c/writer.h"
 
-/* Does it differ from member to member? */
-static bool varies(const kn_c_writer *w, const kn_access *acc)
-{
-    for (int a = w->ph->nest.ngroup; a < w->ph->nest.naxes; a++)
-        if (acc->kind[a] != KN_STRIDE_ZERO)
-            return true;
-    return false;
-}
-
 static bool is_stored(const kn_c_writer *w, int s, int stage)
 {
     const kn_store *st = &w->ph->nest.stores.data[s];
@@ -56,7 +47,7 @@ void kn_c_begin_packed(kn_c_writer *w, int stage)
     w->packed = w->whole = true;
     w->first_packed = w->group_arrays;
     for (int v = 0; v < p->nest.values.len; v++)
-        if (read[v] && varies(w, kn_c_access(p, v)))
+        if (read[v] && kn_c_varies_by_member(w, kn_c_access(p, v)))
             w->copy[v] = w->group_arrays++;
     for (int s = 0; s < p->nest.stores.len; s++)
         if (is_stored(w, s, stage))
@@ -204,10 +195,12 @@ static uint64_t bits_of(const kn_c_writer *w, const int *arrays, int n)
 
 void kn_c_put_packing(kn_c_writer *w, int stage)
 {
+    w->packed_in[stage] = bits_of(w, w->copy, w->ph->nest.values.len);
+    w->packed_out[stage] = bits_of(w, w->store_copy, w->ph->nest.stores.len);
     put_flat_function(w, stage);
-    if (bits_of(w, w->copy, w->ph->nest.values.len))
+    if (w->packed_in[stage])
         put_packing(w, stage);
-    if (bits_of(w, w->store_copy, w->ph->nest.stores.len))
+    if (w->packed_out[stage])
         put_unpacking(w, stage);
 }
 
@@ -215,10 +208,7 @@ void kn_c_put_packed_block(kn_c_writer *w, int stage)
 {
     const kn_phase *p = w->ph;
     const char *name = kn_c_state(w);
-    kn_c_begin_packed(w, stage);
-    const uint64_t in = bits_of(w, w->copy, p->nest.values.len);
-    const uint64_t out = bits_of(w, w->store_copy, p->nest.stores.len);
-    kn_c_end_packed(w);
+    const uint64_t in = w->packed_in[stage], out = w->packed_out[stage];
     kn_c_line(w, "s->flat = %s_flat%d(num);", name, stage);
     if (in) {
         kn_c_open(w, "if (~s->flat & 0x%llx)", (unsigned long long)in);

@@ -20,24 +20,28 @@ void kn_c_put_seek(kn_c_writer *w, int first, int end, const char *linear)
 {
     if (first == end)
         return;
-    if (end - first == 1) {
-        kn_c_line(w, "s->i[%d] = %s;", first, linear);
-        return;
-    }
     kn_c_line(w, "s->i[%d] = %s;", first, linear);
     for (int a = end - 1; a > first; a--)
         kn_c_line(w, "s->i[%d] = s->i[%d] %% KN_SOME(num[%d]), s->i[%d] /= KN_SOME(num[%d]);", a,
                   first, a, first, a);
 }
 
-/* May its access differ from lane to lane? Group values outlive a run of lanes, so they differ also from run to run. */
+bool kn_c_varies_by_member(const kn_c_writer *w, const kn_access *acc)
+{
+    for (int a = w->ph->nest.ngroup; a < w->ph->nest.naxes; a++)
+        if (acc->kind[a] != KN_STRIDE_ZERO)
+            return true;
+    return false;
+}
+
+/* May its access differ from lane to lane? Lanes of packed blocks are all members. Group values outlive a run of lanes, so
+ * they differ also from run to run. */
 static bool walks(const kn_c_writer *w, const kn_value *v)
 {
     if (!kn_has_access(v) || w->axis < 0)
         return false;
-    for (int a = w->ph->nest.ngroup; a < w->ph->nest.naxes && w->packed; a++)
-        if (v->access->kind[a] != KN_STRIDE_ZERO)
-            return true;
+    if (w->packed && kn_c_varies_by_member(w, v->access))
+        return true;
     return w->mode == KN_C_COLS && kn_c_is_group(v)
                ? (v->access->axes & ((1u << w->ph->nest.ngroup) - 1)) != 0
                : v->access->kind[w->axis] != KN_STRIDE_ZERO;

@@ -560,6 +560,8 @@ void kn_c_put_walk(kn_c_writer *w)
     w->folds = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
     w->several = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
     w->packs = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
+    w->packed_in = KN_NEW_ARRAY(w->a, uint64_t, p->nest.nsweeps + 1);
+    w->packed_out = KN_NEW_ARRAY(w->a, uint64_t, p->nest.nsweeps + 1);
     for (int t = 0; t <= p->nest.nsweeps; t++) {
         kn_c_put_lanes(w, true, t);
         if (t < p->nest.nsweeps)

@@ -54,7 +54,9 @@ typedef struct kn_c_writer {
     bool whole;        /* rows of several runs: the function's blocks are one run each, */
     bool packed;       /* or several, packed side by side */
     bool *packs;       /* per stage: so are blocks of several runs */
-    int first_packed;  /* the first of those arrays */
+    /* per stage that packs: the arrays of what it reads and of what it stores, as bits, from the first of them on */
+    uint64_t *packed_in, *packed_out;
+    int first_packed; /* the first of those arrays */
 } kn_c_writer;
 
 /* Are lanes the members of one group? */
@@ -136,6 +138,8 @@ const char *kn_c_state(kn_c_writer *w);
 
 /* " + num[3] + s->i[0] * num[5] + s->i[1]": where an access begins. */
 const char *kn_c_origin(kn_c_writer *w, const kn_access *acc, int at, bool partial);
+/* Does it differ from member to member? */
+bool kn_c_varies_by_member(const kn_c_writer *w, const kn_access *acc);
 /* Axes [first, end) at a linear index. */
 void kn_c_put_seek(kn_c_writer *w, int first, int end, const char *linear);
 /* Sets w->lane: which values may differ from lane to lane. */
