@@ -170,6 +170,20 @@ static void choose(const kn_site *at, kn_kernel *k)
     }
 }
 
+/* Where phases wait for each other all blocks run at a time, and work is divided among as many as a multiprocessor is
+ * thought to have room for: then the code may use no more registers than leave it, or 64, which most code takes. 0 where
+ * nothing counts on it. */
+static int blocks_counted_on(const kn_kernel *k, const kn_target *target)
+{
+    enum { UNIT_REGISTERS = 64 * 1024, FEW_REGISTERS = 64 };
+    const int blocks = (int)kn_blocks_a_unit(k, target),
+              most = UNIT_REGISTERS / (k->threads * FEW_REGISTERS);
+    int waiting = 0;
+    for (int i = 0; i < k->phases.len; i++)
+        waiting += !k->phases.data[i].local;
+    return waiting < 2 || blocks < 2 || most < 2 ? 0 : blocks < most ? blocks : most;
+}
+
 void kn_bind_rest(const kn_site *at, kn_kernel *k, bool given)
 {
     for (int i = 0; i < k->phases.len; i++) {
@@ -190,6 +204,8 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k, bool given)
         kn_bind_arithmetic(k, given);
     /* several blocks a multiprocessor are so many of this size */
     k->bound = k->min_blocks > 1 ? 0 : largest_block(k, served_limit(at, k));
+    if (at->target->sm && !given && !k->bound && !k->min_blocks)
+        k->min_blocks = blocks_counted_on(k, at->target);
 }
 
 void kn_bind_kernel(const kn_site *at, kn_kernel *k)

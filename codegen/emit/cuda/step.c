@@ -153,6 +153,10 @@ static bool declare_quotients(kn_cuda_writer *w)
 /* The lanes of a step. Its quotients come first, so that only they, and what they are computed from, are generated twice. */
 static void write_lanes(kn_cuda_writer *w)
 {
+    if (w->before_steps) {
+        kn_cuda_lanes(w);
+        return;
+    }
     if (declare_quotients(w)) {
         kn_cuda_line(w, "bool exact = true;");
         w->quotients = KN_BY_RECIPROCAL;

@@ -49,7 +49,8 @@ static const struct {
 
 bool kn_cuda_divides_first(const kn_cuda_writer *w, int i)
 {
-    return kn_selected_of(w->ph, i)->first && w->need[i] && !w->loaded[i];
+    const kn_selected *by = kn_selected_of(w->ph, i);
+    return (w->before_steps ? by->before_steps : by->first) && w->need[i] && !w->loaded[i];
 }
 
 /* Declares the divisor of one kind of group value i, if there are such divisions. */

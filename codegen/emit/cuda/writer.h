@@ -29,8 +29,9 @@
 #include "codegen/kir/selection.h"
 
 /* How the lanes of a step compute their quotients by group values: by the divisor's reciprocal, each with a test of its own
- * for whether that is exact. Or, where a step has several lanes, in passes over them: nothing but the quotients, by the
- * reciprocal, with one test for all; where that fails, the same by division; then the rest, which finds them in vectors. */
+ * for whether that is exact. Or, where a step has several lanes, or several steps have their elements in registers, in passes
+ * over them: nothing but the quotients, by the reciprocal, with one test for all; where that fails, the same by division; then
+ * the rest, which finds them in vectors. */
 typedef enum kn_cuda_quotients {
     KN_EACH_TESTED,
     KN_BY_RECIPROCAL,
@@ -71,6 +72,7 @@ typedef struct kn_cuda_writer {
     bool in_tail;         /* they are the tail's */
     bool *loaded_tail;    /* `loaded` of these */
     kn_cuda_quotients quotients;
+    bool before_steps; /* the passes are over all steps */
 } kn_cuda_writer;
 
 /* ---- text.c ---- */
