@@ -122,7 +122,7 @@ static void declare_used(kn_c_writing *g)
 {
     const kn_phase *p = g->w->ph;
     for (int i = 0; i < p->nest.values.len; i++)
-        for (int k = 0; g->l.way[i] && !g->w->shifted[i] && k < kn_c_value_at(g, i)->nin; k++)
+        for (int k = 0; g->l.way[i] && !g->w->rolled[i] && k < kn_c_value_at(g, i)->nin; k++)
             declare(g, kn_c_value_at(g, i)->in[k]);
     for (int i = 0; i < p->nest.stores.len; i++)
         if (g->l.store_loop[i] >= 0 && kn_c_store_at(g, i)->kind != KN_STORE_PARTIAL)
@@ -233,14 +233,14 @@ static void put_pointer(kn_c_writing *g, int i)
     const char *type = kn_c_type(v->dtype);
     const char *at = kn_c_origin(w, v->access, kn_c_number_of(w->ph, false, i), false);
     if (w->packed && w->copy[i] >= 0) {
-        const char *flat = v->kind == KN_V_INDEX
-                               ? ""
-                               : kn_c_printed(w, "(%s *)c->buf[%d]%s", type, v->access->buf, at);
-        kn_c_line(w, "const %s *const p%d = %s;", type, i, kn_c_packed(w, type, w->copy[i], flat));
+        const char *dense = v->kind == KN_V_INDEX
+                                ? ""
+                                : kn_c_printed(w, "(%s *)c->buf[%d]%s", type, v->access->buf, at);
+        kn_c_line(w, "const %s *const p%d = %s;", type, i, kn_c_packed(w, type, w->copy[i], dense));
         return;
     }
-    if (w->shifted[i]) {
-        kn_c_put_shifted(w, i);
+    if (w->rolled[i]) {
+        kn_c_put_rolled(w, i);
         return;
     }
     if (w->copy[i] >= 0) {

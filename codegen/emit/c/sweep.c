@@ -333,8 +333,7 @@ static void put_vectors(kn_c_writing *g, int loop)
     kn_c_open(w, "do");
     put_fetches(g, loop);
     put_vector(g, loop);
-    w->indent--;
-    kn_c_line(w, "} while ((from += KN_FOLD_LANES) + KN_FOLD_LANES <= n);");
+    kn_c_close_as(w, "} while ((from += KN_FOLD_LANES) + KN_FOLD_LANES <= n);");
 }
 
 /* Can the lanes that are left be a vector with inactive lanes? Not of complex numbers, which are no vectors. */
@@ -442,8 +441,7 @@ static void put_overlapping(kn_c_writing *g, int loop, bool twice)
     kn_c_line(g->w, "i64 from = 0;");
     kn_c_open(g->w, "do");
     put(g, loop);
-    g->w->indent--;
-    kn_c_line(g->w, "} while ((from += %s) + %s <= n);", lanes, lanes);
+    kn_c_close_as(g->w, "} while ((from += %s) + %s <= n);", lanes, lanes);
     kn_c_open(g->w, "if (from < n)");
     kn_c_line(g->w, "from = n - %s;", lanes);
     put(g, loop);
