@@ -244,7 +244,7 @@ static void open_clusters(kn_cuda_writer *w)
 {
     begin_cluster(w);
     if (w->ph->how.persistent && !w->ph->how.skewed)
-        kn_cuda_skew_launch(w);
+        kn_cuda_skew(w);
     if (w->ph->how.async)
         kn_cuda_copy_first(w);
     if (w->ph->how.rest_in_registers)
@@ -364,7 +364,7 @@ static void open_cols(kn_cuda_writer *w)
         write_rank(w);
         kn_cuda_begin_exchange(w);
         if (w->ph->how.persistent && !w->ph->how.skewed)
-            kn_cuda_skew_launch(w);
+            kn_cuda_skew(w);
         w->block = "blockIdx.x / blocks";
         w->blocks = "gridDim.x / blocks";
     }
@@ -498,7 +498,7 @@ static void write_phase(kn_cuda_writer *w, int p)
     w->blocks = one_block ? "1" : "gridDim.x";
     kn_cuda_block(w, "");
     if (w->ph->how.skewed)
-        kn_cuda_skew_blocks(w);
+        kn_cuda_skew(w);
     const bool beside = open_part_of_grid(w);
     switch (w->ph->how.walk) {
     case KN_WALK_FLAT: write_flat(w); break;

@@ -204,8 +204,7 @@ void kn_cuda_unaligned_steps(kn_cuda_writer *w)
                  place);
     kn_cuda_unaligned_index(w);
     kn_cuda_step(w);
-    w->indent--;
-    kn_cuda_line(w, "};");
+    kn_cuda_close_as(w, "};");
     kn_cuda_unaligned_edges(w);
     kn_cuda_line(w, "step%d(i%s, kn_bool<false>());", w->sweep,
                  w->counts_slots ? kn_cuda_printed(w, ", (i - begin) / %d", w->ph->how.vec) : "");

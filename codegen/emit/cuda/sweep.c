@@ -288,8 +288,7 @@ void kn_cuda_load_rest(kn_cuda_writer *w)
     kn_cuda_decompose(w, 0, ph->nest.ngroup, "g");
     const kn_cuda_unrolled all = steps_of_rest(w);
     kn_cuda_load_steps(w, &all);
-    w->indent--;
-    kn_cuda_line(w, "};");
+    kn_cuda_close_as(w, "};");
     kn_cuda_guarded(w, "blockIdx.x / blocks < work", "load_rest(blockIdx.x / blocks);");
     switch_to(w, ph, false);
 }

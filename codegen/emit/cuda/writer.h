@@ -80,6 +80,8 @@ void kn_cuda_line(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format
 void kn_cuda_open(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kn_cuda_block(kn_cuda_writer *w, const char *comment);
 void kn_cuda_close(kn_cuda_writer *w);
+/* Closes by a brace with what comes behind it: "};". */
+void kn_cuda_close_as(kn_cuda_writer *w, const char *brace);
 /* A statement, under `condition` unless that is "". */
 void kn_cuda_guarded(kn_cuda_writer *w, const char *condition, const char *statement);
 /* Opens a loop of n steps over `i`, all of them written out; or does one statement in it. */
@@ -307,10 +309,9 @@ typedef struct kn_cuda_stride {
 
 /* ---- copies.c ---- */
 
-/* Before the loop over groups: waits for this cluster's turn to begin. */
-void kn_cuda_skew_launch(kn_cuda_writer *w);
-/* The same of blocks that are all on the machine at a time. */
-void kn_cuda_skew_blocks(kn_cuda_writer *w);
+/* Before the loop over groups: delays the start of a persistent cluster, or of blocks that are all on the machine at a time,
+ * by its launch skew. */
+void kn_cuda_skew(kn_cuda_writer *w);
 /* Before that loop: starts the copies of the first group, or of the first two. */
 void kn_cuda_copy_first(kn_cuda_writer *w);
 /* Before the first sweep over a group: waits for its copies. */
