@@ -140,11 +140,11 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_keep kept = kn_kept(ph, i);
         RULE(!kept || kept == where || kn_is_hoisted(ph, i), "all is held in one place");
-        RULE(where != KN_KEEP_SHARED || !kn_is_reread(ph, i) || kept,
-             "shared memory holds all that is read again, or nothing");
     }
     /* what is computed may spill, where computing it again would take longer */
     RULE(loaded <= KN_KEPT_WORDS, "a thread has no registers for so much");
+    RULE(where != KN_KEEP_SHARED || kn_shared_holds_all(at->arena, ph),
+         "shared memory holds all that is read again, or nothing");
     RULE(where != KN_KEEP_SHARED || kn_reread_element(ph) > 0,
          "shared memory holds elements of one width, which are read again");
     RULE(

@@ -299,6 +299,27 @@ static bool keep_best(keeper *k, kn_phase *ph, int price)
     }
 }
 
+/* Do several sweeps need value i, though they find what was computed of it where that is held? */
+static bool is_needed_again(const keeper *k, int i)
+{
+    return next_need(k, i, next_need(k, i, 0) + 1) < k->ph->nest.nsweeps;
+}
+
+/* Releases loads in shared memory which only the sweep that loads them needs since a value that is computed of them is held,
+ * and whose memory none of these has. Not those that async copies bring: they arrive with the rest of the group. */
+static void release_dead(const keeper *k, kn_phase *ph)
+{
+    bool *taken = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len + 1);
+    for (int n = 0; n < ph->how.holds.len; n++) {
+        const kn_hold *h = &ph->how.holds.data[n];
+        taken[h->room] = taken[h->room] || h->room != h->value;
+    }
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_kept(ph, i) == KN_KEEP_SHARED && kn_value_at(ph, i)->kind == KN_V_LOAD &&
+            !taken[i] && !is_needed_again(k, i))
+            kn_release_value(ph, i);
+}
+
 void kn_keep_computed(const kn_site *at, kn_phase *ph, bool fast)
 {
     const bool cpu = at->target->sm == 0;
@@ -327,6 +348,8 @@ void kn_keep_computed(const kn_site *at, kn_phase *ph, bool fast)
     k.new_price = reuse == KN_REUSE_KEEP ? 0 : NEW_REGISTER_PRICE;
     for (int n = 0; (k.where != KN_KEEP_FRAME || n < MOST_FRAMES) && keep_best(&k, ph, price);)
         n++;
+    if (!ph->how.async)
+        release_dead(&k, ph);
 }
 
 bool kn_computed_have_room(kn_arena *a, const kn_phase *ph)
@@ -344,4 +367,14 @@ bool kn_computed_have_room(kn_arena *a, const kn_phase *ph)
             return false;
     }
     return true;
+}
+
+bool kn_shared_holds_all(kn_arena *a, const kn_phase *ph)
+{
+    keeper k = {.arena = a, .ph = ph};
+    bool all = true;
+    begin(&k);
+    for (int i = 0; i < ph->nest.values.len; i++)
+        all = all && (!kn_is_reread(ph, i) || kn_kept(ph, i) || !is_needed_again(&k, i));
+    return all;
 }

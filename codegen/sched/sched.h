@@ -237,6 +237,8 @@ void kn_keep_computed(const kn_site *at, kn_phase *phase, bool fast);
 /* Does each computed value that is kept begin in the first sweep that needs it, and does it spoil no place that another
  * needs? For schedules that are given. */
 bool kn_computed_have_room(kn_arena *a, const kn_phase *phase);
+/* Is all held that several sweeps load? For schedules that are given, which hold in shared memory. */
+bool kn_shared_holds_all(kn_arena *a, const kn_phase *phase);
 
 /* trial.c: nanoseconds predicted for a kernel of this phase alone, as its walk would bind it at the block size that
  * it prefers. To compare alternatives. */
