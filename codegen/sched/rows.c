@@ -1,3 +1,8 @@
+/* Rows: inner reductions. How many threads share a group, and where they keep what later sweeps read again:
+ *
+ *   registers   if a block, or part of a warp, has enough of them for all steps; lanes are chosen so that it has
+ *   shared      else, by loads or by async copies of the blocks of a cluster
+ *   nothing     else every sweep loads it again */
 #include <math.h>
 #include <stdlib.h>
 
@@ -101,15 +106,16 @@ static bool reduces_twice(const kn_phase *ph)
     return sweeps > 1;
 }
 
-/* Would lanes with so many steps each be more than a warp, and leave more than a quarter of the steps unused, for they
- * are a power of two, or would a warp be enough with the most steps? */
+/* Is a block of lanes with so many steps each a waste: are more than a quarter of its steps unused, because lanes are a
+ * power of two, or would one warp do with `most` steps? */
 static bool wastes_steps(int64_t n, int steps, int most)
 {
     const int64_t lanes = lanes_for(n, steps);
     return lanes > WARP && (lanes_for(n, most) <= WARP || 4 * n <= 3 * steps * lanes);
 }
 
-/* The same of two registers that have a single element each, of few bytes, where there are groups for all threads. */
+/* most_steps(), but more of steps of two registers with a single element each, of few bytes, where there are groups for all
+ * threads. */
 static int kept_steps(const kn_phase *ph, const kn_target *target, int words, int limit)
 {
     enum { MOST = 2 * KN_KEEP_STEPS, BYTES = THREAD_BYTES / MOST };
@@ -161,8 +167,8 @@ static int64_t part_bytes(const kn_phase *ph)
 static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 {
     int64_t bytes = kn_reread_bytes(ph);
-    bool place = ph->how.cluster || kn_phase_one_run(ph) || target->cluster == 0;
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || !bytes || !place)
+    bool fitting = ph->how.cluster || kn_phase_one_run(ph) || target->cluster == 0;
+    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || !bytes || !fitting)
         return false;
     return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
 }

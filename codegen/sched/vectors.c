@@ -232,7 +232,7 @@ static void forget_scalarised(kn_phase *ph)
 }
 
 /* How many bytes an element has in what is accessed by vectors, element by element along them, and otherwise. Small arrays count
- * nothing, and what is read again at other places, as by a stencil, counts once: it is in the cache of a multiprocessor. */
+ * nothing, and what is read again at other offsets, as by a stencil, counts once: it is in the cache of a multiprocessor. */
 typedef struct shares {
     int vectors, scalarised, others;
     bool loads; /* along the vectors */

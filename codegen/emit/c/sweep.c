@@ -116,7 +116,7 @@ static void put_value(kn_c_writing *g, int i, int loop)
     bool here = g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop;
     if (copies(g, i, loop) && !g->dry) {
         want(g, i);
-        kn_c_line(w, "a%d%s = %s;", i, kn_c_place(g, i), kn_c_operand(g, i, loop));
+        kn_c_line(w, "a%d%s = %s;", i, kn_c_at_lane(g, i), kn_c_operand(g, i, loop));
     }
     if (!here)
         return;
@@ -125,7 +125,7 @@ static void put_value(kn_c_writing *g, int i, int loop)
     kn_c_line(w, "const %s %s = %s;", kn_c_local(v->dtype), kn_c_value(w, i),
               kn_c_expression(g, i, loop));
     if (g->l.array[i] && !g->dry)
-        kn_c_line(w, "a%d%s = %s;", i, kn_c_place(g, i), kn_c_value(w, i));
+        kn_c_line(w, "a%d%s = %s;", i, kn_c_at_lane(g, i), kn_c_value(w, i));
 }
 
 const char *kn_c_stored(kn_c_writing *g, int s, int loop)

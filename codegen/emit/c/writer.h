@@ -4,7 +4,7 @@
  *   op.c        one operation as a C expression
  *   text.c      lines, names, literals
  *   reduce.c    the accumulators of loops
- *   place.c     where lanes are
+ *   access.c    where accesses begin, and which values differ from lane to lane
  *   kept.c      where values are that later sweeps read again
  *   roll.c      gathers of two contiguous runs, as of roll(), copied
  *   pack.c      blocks of several runs of lanes, copied side by side
@@ -39,7 +39,7 @@ typedef struct kn_c_writer {
     bool *lane;       /* per value: it may differ from lane to lane */
     int *group_array; /* per value, cols: the array of a group value; -1 */
     int *kept;        /* per value: the row that keeps it; -1 */
-    int *over;        /* per value: the store whose place keeps it instead; -1 */
+    int *over;        /* per value: the store whose memory keeps it instead; -1 */
     int *copy;        /* per value: the array of a block that its lanes are copied to first; -1 */
     bool *rolled;     /* per value: a gather of two runs, as of roll(): they are copied */
     int *store_copy;  /* per store: the array that they are copied from in the end; -1 */
@@ -136,7 +136,7 @@ const char *kn_c_literal(kn_c_writer *w, kn_scalar v);
 /* The state's name: "kiln_softmax_0_rows". */
 const char *kn_c_state(kn_c_writer *w);
 
-/* ---- place.c ---- */
+/* ---- access.c ---- */
 
 /* " + num[3] + s->i[0] * num[5] + s->i[1]": where an access begins. */
 const char *kn_c_origin(kn_c_writer *w, const kn_access *acc, int at, bool partial);
@@ -173,7 +173,7 @@ typedef struct kn_c_lanes {
     bool *array;     /* per value: its lanes are in an array too */
     bool *copied;    /* per value: read, and copied for a fold where a block has several runs */
     int *slot;       /* per value: which; -1: in the row that keeps it, or where it is stored */
-    int *through;    /* per value: the store that it is written by, in place of an array; -1 */
+    int *through;    /* per value: the store that it is written by, instead of an array; -1 */
     int *store_loop; /* per store: the loop that writes it; -1: none here */
     bool several;    /* it is one loop, which can take several members at once */
     int loops;
@@ -221,7 +221,7 @@ const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at);
 /* "p3[l]": what value v is read from. */
 const char *kn_c_element(kn_c_writing *g, int v);
 /* "[l]": a lane of its array. */
-const char *kn_c_place(const kn_c_writing *g, int v);
+const char *kn_c_at_lane(const kn_c_writing *g, int v);
 /* The value in loop `loop`, where `l` is the lane; and what it is computed by. */
 const char *kn_c_operand(kn_c_writing *g, int v, int loop);
 const char *kn_c_expression(kn_c_writing *g, int v, int loop);
