@@ -251,11 +251,12 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     kn_schedule_as(at->arena, ph, ph->how.vec);
     RULE(!s->how.tail || ph->how.tail, "whether vectors leave a tail follows from their extent");
     RULE(!ph->how.tail || kn_has_lanes_for_tail(ph), "a tail has a thread for each element");
+    const bool rows = ph->how.walk == KN_WALK_ROWS && kn_rows_copies(ph, at->target);
     kn_phase otherwise = kn_phase_copy(at->arena, ph);
     otherwise.how.async = false; /* its walk says whether it would be */
     kn_walker_of(otherwise.how.walk)->bind(at, &otherwise, k->threads);
-    if (ph->how.async && !ph->num.copy_chunk)
-        ph->num.copy_chunk = otherwise.num.copy_chunk;
+    if (rows && ph->how.async && !ph->num.copy_chunk)
+        ph->num.copy_chunk = kn_rows_chunk(ph, k->threads);
     if (ph->how.async && !ph->how.copies)
         ph->how.copies = otherwise.how.copies;
     for (int i = 0; i < s->how.holds.len; i++) {

@@ -488,9 +488,8 @@ static void keep_in_registers(const kn_site *at, kn_phase *ph)
             ph->how.tpg < WARP ? steps_of_lane(ph, target, true) : keepable_steps(ph, target);
 }
 
-/* Members of a chunk, which prefetch refills while the block stores the others: about CHUNK_BYTES of each array
- * (measured: docs/lab/async-copy-chunks.md). */
-static int64_t copy_chunk_of(const kn_phase *ph, int block)
+/* About CHUNK_BYTES of each array (measured: docs/lab/async-copy-chunks.md). */
+int64_t kn_rows_chunk(const kn_phase *ph, int block)
 {
     enum { CHUNK_BYTES = 25 * 1024 };
     int64_t stride = (int64_t)block * ph->how.vec, arrays = 0;
@@ -544,7 +543,7 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
          * (measured: docs/lab/rows-larger-than-a-cluster.md). */
         ph->how.by_chunk = ph->how.rest_in_registers && kn_has_state(ph, KN_STATE_PEAK);
         ph->num.skew = kn_launch_skew(ph, target);
-        ph->num.copy_chunk = copy_chunk_of(ph, block);
+        ph->num.copy_chunk = kn_rows_chunk(ph, block);
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
         keep_in_registers(at, ph);
         ph->how.persistent = ph->how.cluster;

@@ -184,6 +184,8 @@ int64_t kn_block_skew(kn_kernel *k, const kn_target *target);
 
 /* Can async bulk copies bring what the blocks of a cluster keep? */
 bool kn_rows_copies(const kn_phase *phase, const kn_target *target);
+/* Members of a chunk of these copies, which refill it while the block stores the others. */
+int64_t kn_rows_chunk(const kn_phase *phase, int threads);
 
 /* And are there loads that are the same for all groups, registers for a block's part of them, and shared memory for
  * two blocks with two stages each? */
