@@ -21,8 +21,8 @@ typedef struct kn_phase {
     /* how the members of a group are combined depends on their number and layout, not on how many groups there are */
     bool invariant;
     bool local; /* worked on by the next phase that is not local */
-    KN_VEC(int)
-    exports; /* local: group values that later phases see; with groups, that its host sees */
+    /* local: group values that later phases see; with groups, that its host sees */
+    KN_VEC(int) exports;
     int first_export; /* local: the number of exports[0] among the exports of the whole plan */
 } kn_phase;
 
