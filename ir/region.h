@@ -20,8 +20,8 @@ typedef struct kn_region {
     int round;     /* so many of these, one behind the other, come before it */
     int level;     /* 1 + the highest level of a region it reads from; 0 if none */
     KN_VEC(const kn_node *) nodes; /* operands first */
-    KN_VEC(const kn_node *)
-    again; /* other regions' elementwise nodes that it computes for itself */
+    /* other regions' elementwise nodes that it computes for itself */
+    KN_VEC(const kn_node *) again;
 } kn_region;
 
 /* Why two regions that touch were not merged. */

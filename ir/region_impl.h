@@ -25,8 +25,8 @@ typedef struct kn_forming {
     int first;            /* its lowest node */
     int sends;            /* the lowest round of a value that ranks exchange; none: INT_MAX */
     int earliest, latest; /* how many reductions its first and its last one wait for; none: 0, -1 */
-    KN_VEC(int)
-    reads; /* values that it reads; after merging perhaps its own, or several of one region */
+    /* values that it reads; after merging perhaps its own, or several of one region */
+    KN_VEC(int) reads;
     KN_VEC(kn_load) loads; /* by leaf number */
     KN_VEC(int) unlike;    /* regions whose axes do not allow it to be one with them */
 } kn_forming;

@@ -29,8 +29,8 @@ typedef struct kn_force {
     int cluster; /* blocks of a cluster; 0: the planner chooses */
     kn_reuse reuse;
     int max_threads; /* per block; 0: no limit but the target's */
-    uint64_t
-        undone; /* bit i: the i-th merge of loop nests of what the planner would choose is undone */
+    /* bit i: the i-th merge of loop nests of what the planner would choose is undone */
+    uint64_t undone;
     /* schedules of the kernels as in codegen/kir/schedule_text.h, separated by '|'; NULL: none */
     const char *text;
 } kn_force;

@@ -189,8 +189,8 @@ typedef enum kn_store_kind {
 /* `once`: axes that the value does not have; only the worker with index 0 along each of them stores. */
 typedef struct kn_store {
     kn_store_kind kind;
-    bool
-        sends; /* a group value to all ranks' mailboxes, for the RANK values of the same buffer; not to memory */
+    /* a group value to all ranks' mailboxes, for the RANK values of the same buffer; not to memory */
+    bool sends;
     int value; /* PARTIAL: index in reds */
     kn_access access;
     int stage;
@@ -238,7 +238,7 @@ static inline bool kn_exchanges_groups(const kn_nest *nest)
 }
 /* Elements along the axes [from, to). */
 int64_t kn_nest_count(const kn_nest *nest, int from, int to);
-/* A copy whose values, reductions and stores are its own. */
+/* A deep copy. */
 kn_nest kn_nest_copy(kn_arena *a, const kn_nest *nest);
 
 #endif

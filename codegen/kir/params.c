@@ -38,9 +38,9 @@ static const char *access_name(const params *ps, int phase, char kind, int i, co
 }
 
 /* "p0_v3_g1_stride": of the axis that the value's operand 1 gives the index of */
-static const char *place_name(const params *ps, int phase, int i, int place, const char *what)
+static const char *index_name(const params *ps, int phase, int i, int operand, const char *what)
 {
-    return ps->arena ? kn_sprintf(ps->arena, "p%d_v%d_g%d_%s", phase, i, place, what) : NULL;
+    return ps->arena ? kn_sprintf(ps->arena, "p%d_v%d_g%d_%s", phase, i, operand, what) : NULL;
 }
 
 static void access_params(params *ps, const kn_phase *ph, int phase, const kn_access *acc,
@@ -89,10 +89,10 @@ static void nest_params(params *ps, const kn_kernel *k, int p)
             access_params(ps, ph, p, v->access, 'v', i);
         for (int j = 0; v->kind == KN_V_GATHER && j < v->nin; j++) {
             put_formula(ps, v->access->gathered[j].stride, v->access->gathered[j].stride_is,
-                        place_name(ps, p, i, j, "stride"));
+                        index_name(ps, p, i, j, "stride"));
             if (v->access->checked)
                 put_formula(ps, v->access->gathered[j].extent, v->access->gathered[j].extent_is,
-                            place_name(ps, p, i, j, "extent"));
+                            index_name(ps, p, i, j, "extent"));
         }
     }
     for (int i = 0; i < ph->nest.stores.len; i++) {

@@ -12,8 +12,8 @@ typedef struct kn_phase {
     kn_nest nest;
     kn_schedule how;
     kn_numbers num; /* (n) */
-    const kn_selection
-        *selection; /* GPUs, bound: by which instructions; it follows from the rest */
+    /* GPUs, bound: by which instructions; it follows from the rest */
+    const kn_selection *selection;
     bool barrier;   /* a grid barrier comes before */
     int round;      /* of kernels that exchange with other ranks: how many exchanges come before */
     bool alone;     /* the only phase of its kernel that is not local */
@@ -21,12 +21,12 @@ typedef struct kn_phase {
     /* how the members of a group are combined depends on their number and layout, not on how many groups there are */
     bool invariant;
     bool local; /* worked on by the next phase that is not local */
-    KN_VEC(int)
-    exports; /* local: group values that later phases see; with groups, that its host sees */
+    /* local: group values that later phases see; with groups, that its host sees */
+    KN_VEC(int) exports;
     int first_export; /* local: the number of exports[0] among the exports of the whole plan */
 } kn_phase;
 
-/* A copy whose values, reductions and stores are its own. */
+/* A deep copy. */
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p);
 
 /* ---- which threads take what ---- */
@@ -169,7 +169,7 @@ static inline bool kn_is_found(const kn_phase *p, int value, int t)
     const kn_hold *h = kn_hold_of(p, value);
     return h && (kn_value_at(p, value)->kind == KN_V_LOAD || t > h->since);
 }
-/* Holds a value there, in a place of its own; the returned hold is valid until the next call. Or holds it no more. */
+/* Holds a value there, in memory of its own; the returned hold is valid until the next call. kn_release_value() undoes it. */
 kn_hold *kn_hold_value(kn_arena *a, kn_phase *p, int value, kn_keep where);
 void kn_release_value(kn_phase *p, int value);
 /* Does the phase hold any value there? Values that are persistent across the grid barrier? */

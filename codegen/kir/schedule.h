@@ -47,8 +47,8 @@ typedef struct kn_hold {
     int value;
     kn_keep where;
     int since; /* ELEM: the sweep that computes it */
-    /* the value whose place it has: its own; of an ELEM in registers or shared memory also a held load that no later
-     * sweep needs, or another held ELEM */
+    /* the value whose registers or shared memory it uses: itself; of an ELEM also a held load that no later sweep needs,
+     * or another held ELEM */
     int room;
     int offset; /* resident LOAD: its byte offset within a step of a thread */
     /* resident LOAD: what is loaded to be held is not loaded again, so its cache lines are evicted first */
@@ -96,8 +96,8 @@ typedef struct kn_sweep_loop {
     kn_batch batch;
     int loads; /* OVER_TILES: vectors of each transposed load that are in flight at a time; 0: there is none */
     bool backwards;
-    bool
-        counted; /* a count of steps runs down: loads are issued together, without branches between steps */
+    /* a count of steps runs down: loads are issued together, without branches between steps */
+    bool counted;
     bool guarded; /* OVER_ALL, full: each step has a branch all the same */
 } kn_sweep_loop;
 
@@ -201,9 +201,9 @@ typedef struct kn_schedule {
     KN_VEC(kn_transpose) transposes; /* loads in the order of their values, then stores */
 } kn_schedule;
 
-/* A copy whose lists are its own. */
+/* A deep copy. */
 kn_schedule kn_schedule_copy(kn_arena *a, const kn_schedule *how);
-/* Has the loop anything to say? A loop over all steps is what it is, unless these are full. */
+/* Has the loop a text? One over all steps has no choice, unless these are full. */
 static inline bool kn_loop_says(const kn_schedule *how, const kn_sweep_loop *loop)
 {
     return loop->over != KN_OVER_ALL || how->full;

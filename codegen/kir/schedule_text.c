@@ -73,11 +73,11 @@ static const kn_walk walks[] = {KN_WALK_FLAT, KN_WALK_ROWS, KN_WALK_COLS};
 static const struct {
     const char *text;
     kn_keep where;
-} places[] = {{"registers", KN_KEEP_REGISTERS},
-              {"shared", KN_KEEP_SHARED},
-              {"resident", KN_KEEP_RESIDENT},
-              {"frame", KN_KEEP_FRAME}};
-enum { WALKS = sizeof walks / sizeof *walks, PLACES = sizeof places / sizeof *places };
+} keeps[] = {{"registers", KN_KEEP_REGISTERS},
+             {"shared", KN_KEEP_SHARED},
+             {"resident", KN_KEEP_RESIDENT},
+             {"frame", KN_KEEP_FRAME}};
+enum { WALKS = sizeof walks / sizeof *walks, KEEPS = sizeof keeps / sizeof *keeps };
 
 kn_kernel_schedule kn_schedule_of(kn_arena *a, const kn_kernel *k)
 {
@@ -116,8 +116,8 @@ static void put_word(kn_text *t, const kn_phase_schedule *s, const word *w, cons
 static void put_hold(kn_text *t, const kn_phase *ph, const kn_hold *h)
 {
     kn_putf(t, ", hold %s ", kn_value_name(t->arena, ph, h->value));
-    for (int w = 0; w < PLACES; w++)
-        kn_put(t, places[w].where == h->where ? places[w].text : "");
+    for (int w = 0; w < KEEPS; w++)
+        kn_put(t, keeps[w].where == h->where ? keeps[w].text : "");
     if (ph->nest.values.data[h->value].kind == KN_V_ELEM)
         kn_putf(t, " at %s sweep %d", kn_value_name(t->arena, ph, h->room), h->since);
 }
@@ -315,9 +315,9 @@ static kn_status read_hold(reader *r, kn_phase_schedule *s)
     next(r);
     KN_TRY(read_value(r, &h.value));
     h.room = h.value;
-    for (int w = 0; w < PLACES; w++)
-        if (is(r, places[w].text))
-            h.where = places[w].where;
+    for (int w = 0; w < KEEPS; w++)
+        if (is(r, keeps[w].text))
+            h.where = keeps[w].where;
     if (!h.where)
         return unknown(r, "registers, shared, resident or frame");
     next(r);

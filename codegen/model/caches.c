@@ -3,6 +3,7 @@
 
 #include "base/integer.h"
 #include "base/work.h"
+#include "codegen/model/machine.h"
 
 int64_t kn_bytes_read(kn_arena *a, const kn_phase *ph, int value, const kn_buf *bufs)
 {
@@ -131,16 +132,18 @@ bool kn_kernel_stores_elements(const kn_kernel *k)
 
 /* The policy is a number of the launch, so that a kernel is the same for all sizes.
  *
- * A kernel that only reads evicts first what it reads, below `most` bytes: lines that others left to be written back
+ * A kernel that only reads evicts first what it reads, below kn_machine.evict_first: lines that others left to be written back
  * may then stay (measured: docs/lab/sums-behind-writes.md). What stays on chip across a barrier is evicted first in any
  * case.
  *
- * One that also writes, and reads more than L2 holds, evicts last what it reads: what it writes is evicted earlier
+ * One that also writes, and reads more than L2 holds (kn_machine.evict_last), evicts last what it reads: what it writes is evicted earlier
  * then, nearer to the order in which it was written (measured: docs/lab/cache-policy.md). Smaller arrays keep the usual
  * policy: the next kernel may find in L2 what this one wrote. */
-int64_t kn_cache_policy(const kn_kernel *k)
+int64_t kn_cache_policy(const kn_kernel *k, const kn_target *target)
 {
-    const int64_t most = (int64_t)288 << 20, least = (int64_t)48 << 20;
+    const double mib = 1 << 20;
+    const int64_t most = (int64_t)(kn_machine_of(target)->evict_first * mib);
+    const int64_t least = (int64_t)(kn_machine_of(target)->evict_last * mib);
     int64_t bytes = 0;
     bool reads = false;
     for (int p = 0; p < k->phases.len; p++) {

@@ -3,6 +3,7 @@
 #define KN_CODEGEN_CACHES_H
 
 #include "codegen/kir/kir.h"
+#include "codegen/kir/target.h"
 
 /* Bytes of the distinct elements that a value reads. */
 int64_t kn_bytes_read(kn_arena *a, const kn_phase *ph, int value, const kn_buf *bufs);
@@ -28,7 +29,7 @@ const bool *kn_walks_backwards(const kn_kernel *k);
 /* ---- policies ---- */
 
 /* The eviction policy by which a launch reads elements; 0: its kernel reads none by a policy. */
-int64_t kn_cache_policy(const kn_kernel *k);
+int64_t kn_cache_policy(const kn_kernel *k, const kn_target *target);
 /* Does a kernel whose policy is known stream through L2, at the rate kn_machine.stream? It reads all once, and either
  * evicts it last, or writes nothing and reads so much that writing back what others left in L2 does not count. */
 bool kn_streams_through(const kn_kernel *k);

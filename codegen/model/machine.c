@@ -32,6 +32,9 @@ static const kn_machine gpu = {
     .group_fills = 16,
     .stragglers = 1.05,
     .in_step = 6,
+    .addition = 0.1,
+    .evict_first = 288,
+    .evict_last = 48,
 };
 
 /* Two cores of a Xeon at 2.5 GHz; a unit is a thread. */
@@ -49,6 +52,16 @@ static const kn_machine cpu = {
     .grid = 5000,
     .last = 5000,
     .sector = 64,
+    .addition = 0.5,
 };
 
 const kn_machine *kn_machine_of(const kn_target *target) { return target->sm ? &gpu : &cpu; }
+
+double kn_barrier_bytes(const kn_target *target)
+{
+    const kn_machine *m = kn_machine_of(target);
+    const double rate = m->unit * target->units;
+    return m->grid * (rate < m->memory ? rate : m->memory);
+}
+
+double kn_temporary_bytes(const kn_target *target) { return kn_barrier_bytes(target) / 128; }

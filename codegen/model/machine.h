@@ -36,9 +36,19 @@ typedef struct kn_machine {
     double group_fills; /* of these, those that clusters of more than two blocks can fill */
     double stragglers;  /* slowdown of memory where blocks of a cluster wait for the last one */
     double in_step;     /* waves until blocks that do not wait for each other have drifted apart */
+    double
+        addition; /* bytes moved that take as long as an addition, to compute a value again or not */
+    /* MiB that a kernel reads: below the first it evicts them first, if it only reads; from the second on last, if it also
+     * writes: kn_cache_policy() */
+    double evict_first, evict_last;
 } kn_machine;
 
 /* The coefficients of a GPU, or of a host. */
 const kn_machine *kn_machine_of(const kn_target *target);
+
+/* Bytes that the machine could move in the time of a grid barrier. */
+double kn_barrier_bytes(const kn_target *target);
+/* What each further temporary counts as, besides the bytes that it moves: little, but more than a small array. */
+double kn_temporary_bytes(const kn_target *target);
 
 #endif

@@ -24,8 +24,8 @@ typedef struct kn_model {
     bool reversed; /* the phase's first sweep is a reverse traversal */
     bool persistent;
     bool waited; /* for a load: a local phase of the next host */
-    bool
-        together; /* and that one is by a warp, as all behind it are so far: they wait at the same time */
+    /* and that one is by a warp, as all behind it are so far: they wait at the same time */
+    bool together;
 } kn_model;
 
 /* How a phase is distributed over the machine. */

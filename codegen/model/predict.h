@@ -27,8 +27,8 @@ typedef struct kn_time {
     double combines; /* waves that wait for combines */
     double in_step;  /* waits and combines of blocks that started together, and so wait together */
     double barriers; /* grid barriers */
-    double
-        machine; /* of ns, what the whole machine is busy with: phases side by side take that one after the other */
+    /* of ns, what the whole machine is busy with: phases side by side take that one after the other */
+    double machine;
 } kn_time;
 
 /* What limits it: "memory", "cache", "transfer", "instructions", "starts", "latency" (waits, combines), "barriers" or

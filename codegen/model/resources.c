@@ -251,7 +251,7 @@ static int shown_bytes(const kn_kernel *k)
     return most * KN_SHOWN_BYTES;
 }
 
-int kn_exchanging_bytes(const kn_kernel *k)
+int kn_ranks_bytes(const kn_kernel *k)
 {
     const int peers = kn_peers_bytes(k);
     return peers ? peers + shown_bytes(k) : 0;
@@ -266,11 +266,11 @@ int kn_kernel_static_bytes(const kn_kernel *k)
         most = bytes > most ? bytes : most;
         most = exports > most ? exports : most;
     }
-    const int exchanging = kn_exchanging_bytes(k);
+    const int exchanging = kn_ranks_bytes(k);
     return exchanging ? (int)kn_round_up(most, 16) + exchanging : most;
 }
 
-int kn_peers_at(const kn_kernel *k) { return kn_kernel_static_bytes(k) - kn_exchanging_bytes(k); }
+int kn_peers_at(const kn_kernel *k) { return kn_kernel_static_bytes(k) - kn_ranks_bytes(k); }
 
 int kn_deferrable_groups(const kn_phase *ph)
 {

@@ -79,10 +79,13 @@ int kn_scratch_bytes(const kn_phase *ph, int threads);
 int kn_static_bytes(const kn_phase *ph, int threads);
 /* The most of a kernel's phases, which use the same memory. */
 int kn_kernel_static_bytes(const kn_kernel *k);
-/* Of these, at the end, what blocks need whose groups exchange with other ranks': a kn_peers, then KN_SHOWN_BYTES for each value
- * that one warp computes of what it has received, for its block. */
+/* Bytes in which the local phases of phase p that a warp each does leave their exports, KN_EXPORT_BYTES each. */
+enum { KN_EXPORT_BYTES = 16 };
+int kn_warp_local_bytes(const kn_kernel *k, int p);
+/* Of a kernel's static bytes, at the end, what blocks need whose groups exchange with other ranks': a kn_peers, then KN_SHOWN_BYTES
+ * for each value that one warp computes of what it has received, for its block. */
 enum { KN_SHOWN_BYTES = 16 };
-int kn_exchanging_bytes(const kn_kernel *k);
+int kn_ranks_bytes(const kn_kernel *k);
 int kn_peers_bytes(const kn_kernel *k);
 /* Where they begin. */
 int kn_peers_at(const kn_kernel *k);
@@ -126,9 +129,6 @@ int kn_kernel_prefetch_bytes(const kn_kernel *k);
 /* ---- of a multiprocessor ---- */
 
 /* Blocks of a bound kernel that fit on one at a time; 1 on a CPU. */
-/* Bytes in which the local phases of phase p that a warp each does leave their exports, KN_EXPORT_BYTES each. */
-enum { KN_EXPORT_BYTES = 16 };
-int kn_warp_local_bytes(const kn_kernel *k, int p);
 double kn_blocks_a_unit(const kn_kernel *k, const kn_target *target);
 
 #endif

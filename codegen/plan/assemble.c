@@ -309,7 +309,7 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
         KN_TRY(run_beside(p, k));
         kn_bind_caches(k);
     }
-    k->policy = p->problem->target->sm != 0 ? kn_cache_policy(k) : 0;
+    k->policy = p->problem->target->sm != 0 ? kn_cache_policy(k, p->problem->target) : 0;
     return KN_OK;
 }
 

@@ -161,7 +161,7 @@ static bool may_cross(const bounding *b, int one, int other)
            p->axes != q->axes;
 }
 
-/* Is it in memory? Not places, which are computed. */
+/* Is it in memory? Indices are computed. */
 static bool is_array(const bounding *b, const kn_node *root)
 {
     return root->op == KN_OP_INPUT && b->elements[root->id] > 1;

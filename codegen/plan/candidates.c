@@ -36,7 +36,7 @@ typedef struct finding {
     kn_arena arena;             /* for one plan */
 } finding;
 
-/* Makes a place by predicted time, after the planner's own choice, which is first. NULL: others are better. */
+/* A new entry of the list, which is by predicted time behind the planner's own choice. NULL: it is full of better ones. */
 static kn_candidate *insert(finding *f, double ns)
 {
     int at = f->n;

@@ -117,7 +117,7 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
     return KN_OK;
 }
 
-/* All loads that are read again are kept in one place, or none is; so are computed values. */
+/* All loads that are read again are kept in registers, or all in shared memory, or none is; so are computed values. */
 static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
 {
     kn_keep where = KN_KEEP_NONE;
@@ -132,25 +132,25 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
         RULE(!kept || varies || (v->kind == KN_V_ELEM && v->level == KN_ELEMENT),
              "elements are held, loaded or computed");
         RULE(!kept || v->kind == KN_V_ELEM || kn_hold_of(ph, i)->room == i,
-             "a held load has a place of its own");
+             "a held load shares its memory with computed values only");
         RULE(kept != KN_KEEP_FRAME || at->target->sm == 0, "frames are a CPU's");
         RULE(kept != KN_KEEP_REGISTERS || ph->how.steps > 0,
              "registers hold what a known number of steps has");
     }
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_keep kept = kn_kept(ph, i);
-        RULE(!kept || kept == where || kn_is_hoisted(ph, i), "all is held in one place");
-        RULE(where != KN_KEEP_SHARED || !kn_is_reread(ph, i) || kept,
-             "shared memory holds all that is read again, or nothing");
+        RULE(!kept || kept == where || kn_is_hoisted(ph, i),
+             "all is held in registers, or all in shared memory");
     }
     /* what is computed may spill, where computing it again would take longer */
     RULE(loaded <= KN_KEPT_WORDS, "a thread has no registers for so much");
+    RULE(where != KN_KEEP_SHARED || kn_shared_holds_all(at->arena, ph),
+         "shared memory holds all that is read again, or nothing");
     RULE(where != KN_KEEP_SHARED || kn_reread_element(ph) > 0,
          "shared memory holds elements of one width, which are read again");
-    RULE(
-        kn_computed_have_room(at->arena, ph),
-        "a computed value is held since the first sweep that needs it, in a place of its own or in "
-        "that of a held one which no later sweep needs");
+    RULE(kn_computed_have_room(at->arena, ph),
+         "a computed value is held since the first sweep that needs it, in memory of its own or in "
+         "that of a held one which no later sweep needs");
     return KN_OK;
 }
 
@@ -177,7 +177,7 @@ static kn_status legal_transfer(int p, const kn_site *at, const kn_kernel *k, co
     RULE(ph->how.async || !(ph->how.hoisted || ph->how.rest_in_registers),
          "async copies bring what goes with what is hoisted, or with a rest in registers");
     RULE(!ph->how.by_chunk || ph->how.rest_in_registers,
-         "who waits by chunk has a rest in registers");
+         "only a block with a rest in registers takes its copies by chunk");
     bool steps = ph->how.async && ph->how.walk == KN_WALK_COLS && kn_transpose_side(ph) == 1;
     RULE(steps ? is_power_of_two(ph->how.copies) && ph->how.copies <= 8 : !ph->how.copies,
          "async copies of columns are of 1, 2, 4 or 8 steps at a time");
@@ -251,11 +251,12 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     kn_schedule_as(at->arena, ph, ph->how.vec);
     RULE(!s->how.tail || ph->how.tail, "whether vectors leave a tail follows from their extent");
     RULE(!ph->how.tail || kn_has_lanes_for_tail(ph), "a tail has a thread for each element");
+    const bool rows = ph->how.walk == KN_WALK_ROWS && kn_rows_copies(ph, at->target);
     kn_phase otherwise = kn_phase_copy(at->arena, ph);
     otherwise.how.async = false; /* its walk says whether it would be */
     kn_walker_of(otherwise.how.walk)->bind(at, &otherwise, k->threads);
-    if (ph->how.async && !ph->num.copy_chunk)
-        ph->num.copy_chunk = otherwise.num.copy_chunk;
+    if (rows && ph->how.async && !ph->num.copy_chunk)
+        ph->num.copy_chunk = kn_rows_chunk(ph, k->threads);
     if (ph->how.async && !ph->how.copies)
         ph->how.copies = otherwise.how.copies;
     for (int i = 0; i < s->how.holds.len; i++) {

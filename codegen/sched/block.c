@@ -1,5 +1,4 @@
-/* How large a block is, and when it starts. */
-#include "codegen/model/machine.h"
+/* How much work a block has: how many threads, and which part of what is divided over blocks. */
 #include "codegen/sched/sched.h"
 
 int kn_phase_element_bytes(const kn_phase *ph)
@@ -27,26 +26,6 @@ int kn_schedule_small_block(const kn_phase *ph, const kn_target *target, double 
            threads * elements * kn_phase_element_bytes(ph) < enough)
         threads *= 2;
     return threads;
-}
-
-double kn_schedule_barrier_bytes(const kn_target *target)
-{
-    const kn_machine *m = kn_machine_of(target);
-    double rate = m->unit * target->units;
-    return m->grid * (rate < m->memory ? rate : m->memory);
-}
-
-double kn_schedule_temporary_bytes(const kn_target *target)
-{
-    return kn_schedule_barrier_bytes(target) / 128;
-}
-
-/* The time that memory takes for a group, or for all that a cluster has in flight, plus a margin (measured:
- * docs/lab/launch-skew.md). */
-int64_t kn_launch_skew(const kn_phase *ph, const kn_target *target)
-{
-    const double margin = 1.15, groups = ph->how.walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
-    return (int64_t)(groups * (double)kn_reread_bytes(ph) * margin / kn_machine_of(target)->memory);
 }
 
 kn_range kn_ranges_of(int64_t n, int64_t want)

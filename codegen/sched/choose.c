@@ -1,3 +1,4 @@
+/* Which walk a phase has, and where that keeps loads. */
 #include "codegen/sched/sched.h"
 
 static const kn_walker *const kinds[] = {&kn_walk_flat, &kn_walk_cols, &kn_walk_rows};

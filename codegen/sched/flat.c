@@ -1,3 +1,4 @@
+/* Flat: pointwise phases, over whose elements the grid strides. */
 #include "codegen/model/machine.h"
 #include "codegen/sched/sched.h"
 

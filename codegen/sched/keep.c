@@ -10,8 +10,8 @@
  *              fit, so it has to save more than NEW_REGISTER_PRICE. In mixed phases, which are not charged that, up to
  *              KN_MIXED_WORDS with all others (measured: docs/lab/mixed-rows.md). Beyond these it may spill, and has to
  *              save more than SPILL_PRICE a word.
- *   shared     It takes over the place of a kept load likewise, in a block or a cluster, but no new one. It is written and
- *              read once more.
+ *   shared     In a block or a cluster it takes over the shared memory of a kept load likewise, and no other. It is written
+ *              and read once more. Loads that are dead then are kept no longer.
  *   CPUs       It goes through the worker's memory, in phases of rows that the second-level cache holds; at most
  *              MOST_FRAMES values, so that it does.
  *
@@ -53,8 +53,8 @@ typedef struct keeper {
     kn_keep where;
     int new_price; /* of new registers, once they are many */
     int *cost;     /* of each value, to compute it again, in additions */
-    int *
-        uses; /* of each sweep, a count a value: by reductions, by stores and by what the sweep computes */
+    /* of each sweep, a count a value: by reductions, by stores and by what the sweep computes */
+    int *uses;
     KN_VEC(freed) freed;
     int *since,
         *gain;   /* of each value: the first sweep that needs it, and what keeping it would save */
@@ -141,13 +141,13 @@ static bool is_over_before(const keeper *k, int a, int b)
            next_need(k, a, since + 1) == k->ph->nest.nsweeps;
 }
 
-/* May value i take over the place that a hold of another value has for itself: are all that use it dead before i is
+/* May value i take over the registers or the shared memory of another held value: are all that use them dead before i is
  * computed, or i before them? Not of what stays for all groups of a block. */
-static bool has_room(const keeper *k, const kn_hold *place, int i)
+static bool has_room(const keeper *k, const kn_hold *other, int i)
 {
     const kn_value *values = k->ph->nest.values.data;
-    const int r = place->value;
-    bool free = place->where == k->where && place->room == r && !kn_is_hoisted(k->ph, r) &&
+    const int r = other->value;
+    bool free = other->where == k->where && other->room == r && !kn_is_hoisted(k->ph, r) &&
                 values[r].dtype == values[i].dtype &&
                 (values[r].kind == KN_V_ELEM || is_over_before(k, r, i));
     for (int n = 0; n < k->ph->how.holds.len && free; n++) {
@@ -158,8 +158,8 @@ static bool has_room(const keeper *k, const kn_hold *place, int i)
     return free;
 }
 
-/* The value of the same type whose place value i may take over; i itself where it has new registers, if it saves so much;
- * -1 for none. */
+/* The value of the same type whose registers or shared memory value i may take over; i itself where it gets new registers,
+ * if it saves so much; -1: none. */
 static int find_room(const keeper *k, int i, int gain)
 {
     const int most = k->ph->how.mixed ? KN_MIXED_WORDS : KN_KEPT_WORDS,
@@ -193,7 +193,7 @@ static int keep_one(keeper *k, kn_phase *ph, int i, int least)
     return fewer_threads && gain <= k->new_price ? 0 : gain;
 }
 
-/* What keep_one() did, undone. */
+/* Undoes keep_one(). */
 static void release(keeper *k, kn_phase *ph, int i)
 {
     const int since = kn_hold_of(ph, i)->since;
@@ -299,6 +299,27 @@ static bool keep_best(keeper *k, kn_phase *ph, int price)
     }
 }
 
+/* Do several sweeps need value i, though they find what was computed of it where that is held? */
+static bool is_needed_again(const keeper *k, int i)
+{
+    return next_need(k, i, next_need(k, i, 0) + 1) < k->ph->nest.nsweeps;
+}
+
+/* Releases loads in shared memory which only the sweep that loads them needs since a value that is computed of them is held,
+ * and whose memory none of these has. Not those that async copies bring: they arrive with the rest of the group. */
+static void release_dead(const keeper *k, kn_phase *ph)
+{
+    bool *taken = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len + 1);
+    for (int n = 0; n < ph->how.holds.len; n++) {
+        const kn_hold *h = &ph->how.holds.data[n];
+        taken[h->room] = taken[h->room] || h->room != h->value;
+    }
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_kept(ph, i) == KN_KEEP_SHARED && kn_value_at(ph, i)->kind == KN_V_LOAD &&
+            !taken[i] && !is_needed_again(k, i))
+            kn_release_value(ph, i);
+}
+
 void kn_keep_computed(const kn_site *at, kn_phase *ph, bool fast)
 {
     const bool cpu = at->target->sm == 0;
@@ -327,6 +348,8 @@ void kn_keep_computed(const kn_site *at, kn_phase *ph, bool fast)
     k.new_price = reuse == KN_REUSE_KEEP ? 0 : NEW_REGISTER_PRICE;
     for (int n = 0; (k.where != KN_KEEP_FRAME || n < MOST_FRAMES) && keep_best(&k, ph, price);)
         n++;
+    if (!ph->how.async)
+        release_dead(&k, ph);
 }
 
 bool kn_computed_have_room(kn_arena *a, const kn_phase *ph)
@@ -338,10 +361,20 @@ bool kn_computed_have_room(kn_arena *a, const kn_phase *ph)
         if (!h || kn_value_at(ph, i)->kind != KN_V_ELEM)
             continue;
         k.where = h->where;
-        const kn_hold *place = kn_hold_of(ph, h->room);
-        bool room = h->room == i ? h->where != KN_KEEP_SHARED : place && has_room(&k, place, i);
+        const kn_hold *other = kn_hold_of(ph, h->room);
+        bool room = h->room == i ? h->where != KN_KEEP_SHARED : other && has_room(&k, other, i);
         if (h->since != next_need(&k, i, 0) || !room)
             return false;
     }
     return true;
+}
+
+bool kn_shared_holds_all(kn_arena *a, const kn_phase *ph)
+{
+    keeper k = {.arena = a, .ph = ph};
+    bool all = true;
+    begin(&k);
+    for (int i = 0; i < ph->nest.values.len; i++)
+        all = all && (!kn_is_reread(ph, i) || kn_kept(ph, i) || !is_needed_again(&k, i));
+    return all;
 }

@@ -41,7 +41,7 @@ enum {
     FEW_BATCHES = 8,
 };
 
-/* A loop's place in the kernel. The arrays have an entry for each value of the phase. */
+/* Which loop of the kernel is bound. The arrays have an entry for each value of the phase. */
 typedef struct loop_site {
     const kn_kernel *k;
     const kn_phase *ph;
@@ -121,7 +121,7 @@ static bool may_reverse(const loop_site *s)
 }
 
 /* Not where a step is more than its members, where copies come and go with the loop, nor where a batch's registers
- * would take the place of what is on chip. What goes on to shared memory is worth no batch if the step waits for other loads
+ * would displace what is on chip. What goes on to shared memory is worth no batch if the step waits for other loads
  * anyhow. */
 static bool may_batch(const loop_site *s)
 {
@@ -341,7 +341,7 @@ static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
     return NULL;
 }
 
-/* Takes the loop that is given for this place out of `given`, or chooses one. */
+/* Takes this loop out of `given` if it is there, or chooses one. */
 static kn_status bind_loop(const loop_site *s, bool reversed, kn_phase *ph, kn_schedule *given)
 {
     kn_sweep_loop l = choose_loop(s, reversed);

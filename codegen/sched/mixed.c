@@ -18,11 +18,11 @@ static void divide(kn_phase *ph, int64_t blocks)
     ph->num.chunk = blocks > 1 ? kn_phase_part(ph, blocks) : ph->nest.members;
 }
 
-/* Do clusters of so many blocks leave few places in a group of multiprocessors free, with this many blocks on each? */
+/* Do clusters of so many blocks leave few multiprocessors of a group (GPC) idle, with this many blocks on each? */
 static bool fills_groups(const kn_target *target, int64_t blocks, int at_once)
 {
-    const double most = 0.75, places = kn_machine_of(target)->group_fills * at_once;
-    return blocks < 2 || (double)((int64_t)places / blocks * blocks) >= most * places;
+    const double most = 0.75, room = kn_machine_of(target)->group_fills * at_once;
+    return blocks < 2 || (double)((int64_t)room / blocks * blocks) >= most * room;
 }
 
 /* The fewest blocks that do, each of so many threads at most; more than `most`: 0. */
@@ -97,7 +97,7 @@ kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_target *target,
     int block = kn_walk_rows.threads(rows, target), tpg = kn_mixed_lanes(rows);
     int64_t side = block / tpg, rounds = kn_ceil_div(rows->nest.groups, side);
     double full = (double)parts_at_once(rows, target), results = cost->results;
-    double alone = 2 * cost->saved - kn_schedule_barrier_bytes(target) * cost->barriers;
+    double alone = 2 * cost->saved - kn_barrier_bytes(target) * cost->barriers;
     if (cost->again > 0) {
         /* combining results overlaps with no other traffic; but rows no longer wait for their own sums */
         results *= twice;

@@ -1,3 +1,8 @@
+/* Rows: inner reductions. How many threads share a group, and where they keep what later sweeps read again:
+ *
+ *   registers   if a block, or part of a warp, has enough of them for all steps; lanes are chosen so that it has
+ *   shared      else, by loads or by async copies of the blocks of a cluster
+ *   nothing     else every sweep loads it again */
 #include <math.h>
 #include <stdlib.h>
 
@@ -101,15 +106,16 @@ static bool reduces_twice(const kn_phase *ph)
     return sweeps > 1;
 }
 
-/* Would lanes with so many steps each be more than a warp, and leave more than a quarter of the steps unused, for they
- * are a power of two, or would a warp be enough with the most steps? */
+/* Is a block of lanes with so many steps each a waste: are more than a quarter of its steps unused, because lanes are a
+ * power of two, or would one warp do with `most` steps? */
 static bool wastes_steps(int64_t n, int steps, int most)
 {
     const int64_t lanes = lanes_for(n, steps);
     return lanes > WARP && (lanes_for(n, most) <= WARP || 4 * n <= 3 * steps * lanes);
 }
 
-/* The same of two registers that have a single element each, of few bytes, where there are groups for all threads. */
+/* most_steps(), but more of steps of two registers with a single element each, of few bytes, where there are groups for all
+ * threads. */
 static int kept_steps(const kn_phase *ph, const kn_target *target, int words, int limit)
 {
     enum { MOST = 2 * KN_KEEP_STEPS, BYTES = THREAD_BYTES / MOST };
@@ -161,8 +167,8 @@ static int64_t part_bytes(const kn_phase *ph)
 static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 {
     int64_t bytes = kn_reread_bytes(ph);
-    bool place = ph->how.cluster || kn_phase_one_run(ph) || target->cluster == 0;
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || !bytes || !place)
+    bool fitting = ph->how.cluster || kn_phase_one_run(ph) || target->cluster == 0;
+    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || !bytes || !fitting)
         return false;
     return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
 }
@@ -482,9 +488,8 @@ static void keep_in_registers(const kn_site *at, kn_phase *ph)
             ph->how.tpg < WARP ? steps_of_lane(ph, target, true) : keepable_steps(ph, target);
 }
 
-/* Members of a chunk, which prefetch refills while the block stores the others: about CHUNK_BYTES of each array
- * (measured: docs/lab/async-copy-chunks.md). */
-static int64_t copy_chunk_of(const kn_phase *ph, int block)
+/* About CHUNK_BYTES of each array (measured: docs/lab/async-copy-chunks.md). */
+int64_t kn_rows_chunk(const kn_phase *ph, int block)
 {
     enum { CHUNK_BYTES = 25 * 1024 };
     int64_t stride = (int64_t)block * ph->how.vec, arrays = 0;
@@ -538,7 +543,7 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
          * (measured: docs/lab/rows-larger-than-a-cluster.md). */
         ph->how.by_chunk = ph->how.rest_in_registers && kn_has_state(ph, KN_STATE_PEAK);
         ph->num.skew = kn_launch_skew(ph, target);
-        ph->num.copy_chunk = copy_chunk_of(ph, block);
+        ph->num.copy_chunk = kn_rows_chunk(ph, block);
     } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
         keep_in_registers(at, ph);
         ph->how.persistent = ph->how.cluster;

@@ -134,19 +134,14 @@ double kn_resident_part_of_mixed(const kn_target *target, int threads, double by
 void kn_resident_align(kn_kernel *kernel);
 void kn_resident_keep(kn_kernel *kernel, const kn_target *target);
 
-/* `one` is the same phase as `phase` with as few sweeps as possible. Is `one`, split and resident, predicted to be
- * faster than `phase` whole? */
-/* split.c: may split phase p have fewer parts than it was planned with? Where it is local phases that merge them; gives
- * it so many; gives it no more than the kernel has blocks. */
+/* split.c: may split phase p have fewer parts than it was planned with, as where local phases merge them? Gives it so
+ * many; or no more than the kernel has blocks. */
 bool kn_may_have_fewer_parts(kn_kernel *k, int p);
 void kn_have_parts(kn_kernel *k, int p, int64_t parts);
 void kn_fit_parts(const kn_site *at, kn_kernel *k, int p);
+/* `one` is the same phase as `phase` with as few sweeps as possible. Is `one`, split and resident, predicted to be
+ * faster than `phase` whole? */
 bool kn_schedule_splits_in_one(const kn_site *at, const kn_phase *one, const kn_phase *phase);
-
-/* Bytes that the machine could move in the time of a grid barrier. */
-double kn_schedule_barrier_bytes(const kn_target *target);
-/* What each further temporary counts as, besides the bytes that it moves: little, but more than a small array. */
-double kn_schedule_temporary_bytes(const kn_target *target);
 
 /* Divides the groups of rows over the blocks of clusters, if predicted to pay, or forced: sets cluster, splits and
  * chunk. codegen/sched/cluster.c */
@@ -179,7 +174,7 @@ const char *kn_broken_transpose(const kn_site *at, const kn_phase *phase,
 kn_keep kn_schedule_keep(const kn_phase *phase, const kn_target *target);
 kn_keep kn_rows_keep(const kn_phase *phase, const kn_target *target);
 kn_keep kn_cols_keep(const kn_phase *phase, const kn_target *target);
-/* Launch skew: nanoseconds from one cluster's first loads to the next's. */
+/* skew.c: nanoseconds from one cluster's first loads to the next's. */
 int64_t kn_launch_skew(const kn_phase *phase, const kn_target *target);
 
 /* Lets the blocks of a bound kernel begin one after the other where that is known to help: sets skewed and skew. And the
@@ -189,6 +184,8 @@ int64_t kn_block_skew(kn_kernel *k, const kn_target *target);
 
 /* Can async bulk copies bring what the blocks of a cluster keep? */
 bool kn_rows_copies(const kn_phase *phase, const kn_target *target);
+/* Members of a chunk of these copies, which refill it while the block stores the others. */
+int64_t kn_rows_chunk(const kn_phase *phase, int threads);
 
 /* And are there loads that are the same for all groups, registers for a block's part of them, and shared memory for
  * two blocks with two stages each? */
@@ -234,9 +231,11 @@ void kn_schedule_few_columns(kn_phase *phase, const kn_target *target);
 
 /* keep.c: chooses the computed values that a scheduled phase keeps for later sweeps. */
 void kn_keep_computed(const kn_site *at, kn_phase *phase, bool fast);
-/* Does each computed value that is kept begin in the first sweep that needs it, and does it spoil no place that another
- * needs? For schedules that are given. */
+/* Does each computed value that is kept begin in the first sweep that needs it, and overwrite nothing that is still
+ * needed? For schedules that are given. */
 bool kn_computed_have_room(kn_arena *a, const kn_phase *phase);
+/* Is all held that several sweeps load? For schedules that are given, which hold in shared memory. */
+bool kn_shared_holds_all(kn_arena *a, const kn_phase *phase);
 
 /* trial.c: nanoseconds predicted for a kernel of this phase alone, as its walk would bind it at the block size that
  * it prefers. To compare alternatives. */

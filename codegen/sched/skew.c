@@ -1,4 +1,4 @@
-/* Launch skew of blocks that are all on the machine at a time (docs/lab/launch-skew.md).
+/* Launch skew (docs/lab/launch-skew.md): of persistent clusters, and of blocks that are all on the machine at a time.
  *
  * Each of them loads its groups, waits for their reductions, and stores. If all begin together, memory first only loads,
  * then has nothing to do, then only stores. So each begins a little after the one before it, and memory loads for some
@@ -9,6 +9,16 @@
 #include "codegen/model/predict.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
+
+/* Of clusters: the time that memory takes for a group, or for all that a cluster has in flight, plus a margin
+ * (measured). */
+int64_t kn_launch_skew(const kn_phase *ph, const kn_target *target)
+{
+    const double margin = 1.15, groups = ph->how.walk == KN_WALK_COLS ? kn_cols_width(ph) : 1;
+    return (int64_t)(groups * (double)kn_reread_bytes(ph) * margin / kn_machine_of(target)->memory);
+}
+
+/* ---- blocks ---- */
 
 /* Nanoseconds of loads below which nothing is gained. */
 enum { LEAST_NS = 1500 };

@@ -1,6 +1,7 @@
 /* Vectors: how many elements a thread takes at a time, and the kinds of strides that follow. */
 #include <stdlib.h>
 
+#include "base/work.h"
 #include "codegen/kir/formula.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
@@ -236,26 +237,40 @@ static void forget_scalarised(kn_phase *ph)
 }
 
 /* How many bytes an element has in what is accessed by vectors, element by element along them, and otherwise. Small arrays count
- * nothing, and what is read again at other places, as by a stencil, counts once: it is in the cache of a multiprocessor. */
+ * nothing, and what is read again at other offsets, as by a stencil, counts once: it is in the cache of a multiprocessor. */
 typedef struct shares {
     int vectors, scalarised, others;
     bool loads; /* along the vectors */
+    /* loads that count, in as many lists as there are values, of buffers whose numbers have the same remainder. Numbers
+     * of values from 1 on; 0: none */
+    int *latest;   /* per list */
+    int *previous; /* per value: the one before it in its list */
 } shares;
 
-/* Does a load before load i read the same array by the same strides, and as it does, by vectors or not? */
-static bool is_read_before(const kn_phase *ph, int i)
+static shares begin_shares(const kn_site *at, const kn_phase *ph)
+{
+    return (shares){.latest = KN_NEW_ARRAY(at->arena, int, ph->nest.values.len + 1),
+                    .previous = KN_NEW_ARRAY(at->arena, int, ph->nest.values.len + 1)};
+}
+
+/* Is load i the first that reads its array by these strides, and as it does, by vectors or not? Then it counts. */
+static bool is_read_first(const kn_phase *ph, int i, shares *s)
 {
     const kn_access *acc = kn_access_at(ph, i);
-    bool read = false;
-    for (int j = 0; j < i; j++) {
-        const kn_access *b = kn_element_access(ph, j);
-        bool same = b && b->buf == acc->buf &&
+    int *latest = &s->latest[acc->buf % ph->nest.values.len];
+    for (int j = *latest - 1; j >= 0; j = s->previous[j] - 1) {
+        const kn_access *b = kn_access_at(ph, j);
+        bool same = b->buf == acc->buf &&
                     kn_transfer_of(ph, j)->scalarised == kn_transfer_of(ph, i)->scalarised;
         for (int a = 0; same && a < ph->nest.naxes; a++)
             same = b->stride[a] == acc->stride[a];
-        read = read || same;
+        kn_work(1);
+        if (same)
+            return false;
     }
-    return read;
+    s->previous[i] = *latest;
+    *latest = i + 1;
+    return true;
 }
 
 static void count_share(const kn_site *at, const kn_phase *ph, int i, bool along, shares *s)
@@ -264,7 +279,7 @@ static void count_share(const kn_site *at, const kn_phase *ph, int i, bool along
     const bool load = i < ph->nest.values.len;
     const int bytes = kn_bytes(at->bufs[acc->buf].dtype);
     s->loads = s->loads || (load && along);
-    if (load && is_read_before(ph, i))
+    if (load && !is_read_first(ph, i, s))
         return;
     if (along && !kn_transfer_of(ph, i)->scalarised)
         s->vectors += bytes;
@@ -278,7 +293,8 @@ static void count_share(const kn_site *at, const kn_phase *ph, int i, bool along
 static bool scalarise_some(const kn_site *at, kn_phase *ph, int va, int vec)
 {
     const int64_t extent = ph->nest.axes[va].extent;
-    shares s = {0};
+    const kn_arena_mark here = kn_arena_here(at->arena);
+    shares s = begin_shares(at, ph);
     bool fits = at->target->sm && !ph->nest.extents && !ph->local && !ph->how.mixed &&
                 !ph->how.resident && !kn_is_invariant(ph) && extent > 0 &&
                 (extent % vec == 0 || may_leave_tail(ph, at->target, va));
@@ -293,6 +309,7 @@ static bool scalarise_some(const kn_site *at, kn_phase *ph, int va, int vec)
         fits = aligned || (load && vec * kn_bytes(at->bufs[acc->buf].dtype) <= SCALARISED_BYTES);
         count_share(at, ph, i, along, &s);
     }
+    kn_arena_back(at->arena, here);
     fits = fits && s.scalarised > 0 && s.vectors >= s.scalarised;
     if (!fits)
         forget_scalarised(ph);
@@ -339,8 +356,7 @@ static bool near_keeps_up(const kn_site *at, const kn_phase *ph, int vec)
         const int bytes = acc ? kn_bytes(at->bufs[acc->buf].dtype) : 0;
         if (acc && walks_all_as_one(&ph->nest, acc))
             moved += bytes;
-        else if (acc && llabs(acc->stride[last]) == 1 && i < ph->nest.values.len &&
-                 !is_read_before(ph, i))
+        else if (acc && llabs(acc->stride[last]) == 1 && i < ph->nest.values.len)
             near += (int64_t)bytes * vec;
     }
     return near <= NEAR_RATE * moved;
@@ -371,7 +387,8 @@ static void walk_linearly(const kn_site *at, kn_phase *ph, int widest)
 {
     int vec =
         may_be_linear(ph, at->target) ? linear_vector(at, ph, widest < 2 ? 8 : 16 / widest) : 1;
-    shares s = {0};
+    const kn_arena_mark here = kn_arena_here(at->arena);
+    shares s = begin_shares(at, ph);
     for (int i = 0; vec > 1 && i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
         if (!acc)
@@ -380,6 +397,7 @@ static void walk_linearly(const kn_site *at, kn_phase *ph, int widest)
         ph->how.transfers.data[i].scalarised = along && !linear_fits(at, acc, vec);
         count_share(at, ph, i, along, &s);
     }
+    kn_arena_back(at->arena, here);
     ph->how.linear = s.loads && s.vectors > 0 && s.vectors + s.scalarised >= s.others;
     if (ph->how.linear)
         ph->how.vec = vec;

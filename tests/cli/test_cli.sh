@@ -331,6 +331,9 @@ check "bench --ranks" 0 'the slowest of 2, by path host' bench "$sharded:sync_ba
 check "bench --ranks, of a part each" 0 '"ranks":3,"path":"host"' bench "$sharded:clip" 'g=f32[100]' --device cpu --ranks 3 --json
 check "bench --ranks 0" 2 '1 to 64' bench "$sharded:clip" 'g=f32[100]' --ranks 0
 check "bench --svg" 0 '^</svg>' bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --svg /dev/stdout
+check "explain --schedule LINE, with the chunk of async copies left out" 0 'async, chunk 4096, persistent' \
+    explain "$examples/softmax.kiln" 'x=f32[1024,64000]' --arch sm_90 --stage schedule \
+    --schedule 'threads 512: rows tpg 512 vec 4, cluster 8 of 8000, async, persistent, hold v0_x shared'
 check "bench --schedule, which is of the fused kernel" 0 '^unfused +5 ' \
     bench "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu \
     --schedule "$("$kiln" explain "$examples/softmax.kiln" 'x=f32[32,32]' --device cpu --stage schedule | head -1)"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "frontend/parse/parse.h"
 #include "ir/grad_impl.h"
 #include "ir/interp.h"
@@ -269,14 +270,18 @@ static void test_random_second(void **state)
 
 /* ---- on devices ---- */
 
-/* Every `step`-th row's gradients, by the device, as the reference has them. */
+/* One of `step` rows' gradients, by the device, as the reference has them. Which rows, and which numbers they get, follows from
+ * what is in them: a new one changes nothing for the others. */
 static void hold_device(const char *device, int step, const char *type)
 {
     kn_context *ctx = open_context(device);
     const kn_program_options options = {.fusion = true};
     tally seen = {0};
-    for (int i = 0; i < ROWS; i += step) {
+    for (int i = 0; i < ROWS; i++) {
         kn_arena a;
+        const uint64_t hash = kn_hash(rows[i].value, strlen(rows[i].value), 0);
+        if (hash % (uint64_t)step)
+            continue;
         if (type && strcmp(type, "f32") != 0 && strpbrk(rows[i].params, "zi")) /* of real numbers */
             continue;
         kn_arena_init(&a, &kn_malloc_allocator);
@@ -284,7 +289,7 @@ static void hold_device(const char *device, int step, const char *type)
         for (int k = 0; k < s->nwrt; k++)
             if (kn_build_output(s->g, kn_sprintf(&a, "d%d", k), s->grad[k], (kn_loc){0}))
                 fail_msg("%s: %s", rows[i].value, kn_last_error());
-        program *p = program_of_graph(s->g, SIZES, (uint64_t)i + 1);
+        program *p = program_of_graph(s->g, SIZES, hash);
         if (!p)
             fail_msg("%s: %s", rows[i].value, kn_last_error());
         must_agree(p, ctx, &options, rows[i].value, &seen);

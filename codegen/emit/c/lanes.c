@@ -13,6 +13,24 @@ int kn_c_group_stage(const kn_value *v)
     return kn_has_access(v) && v->kind != KN_V_GATHER ? 0 : v->stage;
 }
 
+/* Dead code: clears `made` of values that nothing uses. */
+static void drop_dead(const kn_c_writer *w, const kn_c_lanes *l, bool *made)
+{
+    const kn_phase *p = w->ph;
+    bool *used = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (p->nest.stores.data[s].kind != KN_STORE_PARTIAL)
+            used[p->nest.stores.data[s].value] = true;
+    for (int r = 0; r < p->nest.reds.len; r++)
+        used[p->nest.reds.data[r].value] = true;
+    for (int i = p->nest.values.len - 1; i >= 0 && !l->group; i--) {
+        const kn_value *v = value_at(w, i);
+        made[i] = made[i] && (used[i] || w->kept[i] >= 0);
+        for (int k = 0; k < v->nin && made[i] && !w->rolled[i]; k++)
+            used[v->in[k]] = true;
+    }
+}
+
 static void find_made(kn_c_writer *w, const kn_c_lanes *l, bool *made)
 {
     const kn_phase *p = w->ph;
@@ -27,7 +45,7 @@ static void find_made(kn_c_writer *w, const kn_c_lanes *l, bool *made)
             made[i] =
                 made[i] && !kn_c_is_group(v) && !kn_c_is_fixed(v) && !kn_c_is_kept(w, i, l->stage);
     }
-    kn_c_drop_dead(w, l, made);
+    drop_dead(w, l, made);
 }
 
 /* May its operands differ from lane to lane? */

@@ -52,7 +52,7 @@ static bool in_row(const kn_c_writing *g, int v)
 }
 
 /* "[l]": a lane of its array. */
-const char *kn_c_place(const kn_c_writing *g, int v)
+const char *kn_c_at_lane(const kn_c_writing *g, int v)
 {
     if (!g->w->members || !in_row(g, v))
         return "[l]";
@@ -86,7 +86,7 @@ const char *kn_c_operand(kn_c_writing *g, int v, int loop)
     if (value->kind == KN_V_CONST)
         return kn_c_literal(w, value->value);
     if (!kn_c_is_fixed(value) && (w->lane[v] || kn_c_is_kept(w, v, g->l.stage)))
-        return kn_c_printed(w, "a%d%s", v, kn_c_place(g, v));
+        return kn_c_printed(w, "a%d%s", v, kn_c_at_lane(g, v));
     return kn_c_value(w, v);
 }
 
@@ -122,7 +122,7 @@ static void declare_used(kn_c_writing *g)
 {
     const kn_phase *p = g->w->ph;
     for (int i = 0; i < p->nest.values.len; i++)
-        for (int k = 0; g->l.way[i] && !g->w->shifted[i] && k < kn_c_value_at(g, i)->nin; k++)
+        for (int k = 0; g->l.way[i] && !g->w->rolled[i] && k < kn_c_value_at(g, i)->nin; k++)
             declare(g, kn_c_value_at(g, i)->in[k]);
     for (int i = 0; i < p->nest.stores.len; i++)
         if (g->l.store_loop[i] >= 0 && kn_c_store_at(g, i)->kind != KN_STORE_PARTIAL)
@@ -233,14 +233,14 @@ static void put_pointer(kn_c_writing *g, int i)
     const char *type = kn_c_type(v->dtype);
     const char *at = kn_c_origin(w, v->access, kn_c_number_of(w->ph, false, i), false);
     if (w->packed && w->copy[i] >= 0) {
-        const char *flat = v->kind == KN_V_INDEX
-                               ? ""
-                               : kn_c_printed(w, "(%s *)c->buf[%d]%s", type, v->access->buf, at);
-        kn_c_line(w, "const %s *const p%d = %s;", type, i, kn_c_packed(w, type, w->copy[i], flat));
+        const char *dense = v->kind == KN_V_INDEX
+                                ? ""
+                                : kn_c_printed(w, "(%s *)c->buf[%d]%s", type, v->access->buf, at);
+        kn_c_line(w, "const %s *const p%d = %s;", type, i, kn_c_packed(w, type, w->copy[i], dense));
         return;
     }
-    if (w->shifted[i]) {
-        kn_c_put_shifted(w, i);
+    if (w->rolled[i]) {
+        kn_c_put_rolled(w, i);
         return;
     }
     if (w->copy[i] >= 0) {
@@ -335,7 +335,7 @@ static void put_top(kn_c_writing *g)
     }
 }
 
-/* Is all that a sweep of rows does to look for the first place where something is so? Then the index; else -1. */
+/* Is all that a sweep of rows does to look for the first index at which something is so? Then the value that tells; else -1. */
 static int index_sought(const kn_c_writing *g)
 {
     const kn_phase *p = g->w->ph;
@@ -354,13 +354,13 @@ static int index_sought(const kn_c_writing *g)
     const kn_value *v = kn_c_value_at(g, only->value);
     if (v->kind != KN_V_ELEM || v->op != KN_OP_WHERE)
         return -1;
-    const kn_value *place = kn_c_value_at(g, v->in[1]), *none = kn_c_value_at(g, v->in[2]);
-    const bool known = none->kind == KN_V_CONST && place->kind == KN_V_INDEX &&
-                       place->access->kind[g->w->axis] == KN_STRIDE_ONE;
+    const kn_value *index = kn_c_value_at(g, v->in[1]), *none = kn_c_value_at(g, v->in[2]);
+    const bool known = none->kind == KN_V_CONST && index->kind == KN_V_INDEX &&
+                       index->access->kind[g->w->axis] == KN_STRIDE_ONE;
     return known && none->value.i == kn_identity(KN_OP_MIN, v->dtype).i ? v->in[1] : -1;
 }
 
-/* Once the place is found, none of a later block comes before it. */
+/* Once the index is found, none of a later block comes before it. */
 static void put_exit(kn_c_writing *g)
 {
     const int index = g->l.group ? -1 : index_sought(g);

@@ -25,7 +25,7 @@ static bool *find_read(kn_c_writer *w, int stage)
 
 bool kn_c_can_pack(kn_c_writer *w, int stage)
 {
-    enum { MOST = 60 }; /* bits of s->flat */
+    enum { MOST = 60 }; /* bits of s->dense */
     const kn_phase *p = w->ph;
     const bool *read = find_read(w, stage);
     if (w->mode != KN_C_ROWS || w->one_run || w->ordered ||
@@ -67,11 +67,12 @@ void kn_c_end_packed(kn_c_writer *w)
     kn_c_find_lanes(w);
 }
 
-const char *kn_c_packed(kn_c_writer *w, const char *type, int array, const char *flat)
+const char *kn_c_packed(kn_c_writer *w, const char *type, int array, const char *dense)
 {
     const char *const at = kn_c_printed(w, "(%s *)(s->block + %d * c->slot)", type, array);
-    return *flat ? kn_c_printed(w, "s->flat >> %d & 1 ? %s : %s", array - w->first_packed, flat, at)
-                 : at;
+    return *dense
+               ? kn_c_printed(w, "s->dense >> %d & 1 ? %s : %s", array - w->first_packed, dense, at)
+               : at;
 }
 
 /* ---- between runs and arrays ---- */
@@ -85,7 +86,7 @@ static const char *stride(kn_c_writer *w, const kn_access *acc, int at, int axis
 }
 
 /* Sets the bit of an array that is not needed, for what it would have lies without gaps. */
-static void put_flat(kn_c_writer *w, const kn_access *acc, int at, int array)
+static void put_dense(kn_c_writer *w, const kn_access *acc, int at, int array)
 {
     const int last = w->ph->nest.naxes - 1;
     kn_text t = kn_text_new(w->a);
@@ -95,23 +96,23 @@ static void put_flat(kn_c_writer *w, const kn_access *acc, int at, int array)
     for (int a = last - 1; a >= w->ph->nest.ngroup; a--)
         kn_putf(&t, " && %s == %s * num[%d]", stride(w, acc, at, a), stride(w, acc, at, a + 1),
                 a + 1);
-    kn_c_line(w, "flat |= (i64)(%s) << %d;", kn_text_str(&t), array - w->first_packed);
+    kn_c_line(w, "dense |= (i64)(%s) << %d;", kn_text_str(&t), array - w->first_packed);
 }
 
-static void put_flat_function(kn_c_writer *w, int stage)
+static void put_dense_function(kn_c_writer *w, int stage)
 {
     const kn_phase *p = w->ph;
-    kn_c_line(w, "static inline i64 %s_flat%d(const i64 *num)", kn_c_state(w), stage);
+    kn_c_line(w, "static inline i64 %s_dense%d(const i64 *num)", kn_c_state(w), stage);
     kn_c_block(w);
-    kn_c_line(w, "i64 flat = 0;");
+    kn_c_line(w, "i64 dense = 0;");
     kn_c_line(w, "(void)num;");
     for (int v = 0; v < p->nest.values.len; v++)
         if (w->copy[v] >= 0 && p->nest.values.data[v].kind == KN_V_LOAD)
-            put_flat(w, kn_c_access(p, v), kn_c_number_of(p, false, v), w->copy[v]);
+            put_dense(w, kn_c_access(p, v), kn_c_number_of(p, false, v), w->copy[v]);
     for (int s = 0; s < p->nest.stores.len; s++)
         if (w->store_copy[s] >= 0)
-            put_flat(w, kn_c_store_access(p, s), kn_c_number_of(p, true, s), w->store_copy[s]);
-    kn_c_line(w, "return flat;");
+            put_dense(w, kn_c_store_access(p, s), kn_c_number_of(p, true, s), w->store_copy[s]);
+    kn_c_line(w, "return dense;");
     kn_c_close(w);
     kn_put(w->t, "\n");
 }
@@ -129,7 +130,7 @@ static void put_head(kn_c_writer *w, const char *what, int stage)
 /* One run of an array that is needed: lanes from `from` to `to`, each `step` behind the one before in memory. */
 static void put_run(kn_c_writer *w, int array, const char *step, const char *to, const char *from)
 {
-    kn_c_open(w, "if (!(s->flat >> %d & 1))", array - w->first_packed);
+    kn_c_open(w, "if (!(s->dense >> %d & 1))", array - w->first_packed);
     kn_c_line(w, "const i64 step = %s;", step);
     kn_c_line(w, "KN_LANES");
     kn_c_line(w, "for (i64 l = 0; l < n; l++)");
@@ -197,7 +198,7 @@ void kn_c_put_packing(kn_c_writer *w, int stage)
 {
     w->packed_in[stage] = bits_of(w, w->copy, w->ph->nest.values.len);
     w->packed_out[stage] = bits_of(w, w->store_copy, w->ph->nest.stores.len);
-    put_flat_function(w, stage);
+    put_dense_function(w, stage);
     if (w->packed_in[stage])
         put_packing(w, stage);
     if (w->packed_out[stage])
@@ -209,9 +210,9 @@ void kn_c_put_packed_block(kn_c_writer *w, int stage)
     const kn_phase *p = w->ph;
     const char *name = kn_c_state(w);
     const uint64_t in = w->packed_in[stage], out = w->packed_out[stage];
-    kn_c_line(w, "s->flat = %s_flat%d(num);", name, stage);
+    kn_c_line(w, "s->dense = %s_dense%d(num);", name, stage);
     if (in) {
-        kn_c_open(w, "if (~s->flat & 0x%llx)", (unsigned long long)in);
+        kn_c_open(w, "if (~s->dense & 0x%llx)", (unsigned long long)in);
         kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "i");
         kn_c_line(w, "%s_runs(c, s, stop - i, %s_pack%d);", name, name, stage);
         kn_c_close(w);
@@ -219,7 +220,7 @@ void kn_c_put_packed_block(kn_c_writer *w, int stage)
     kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "i");
     kn_c_line(w, "%s_packed%d(c, s, stop - i, 0);", name, stage);
     if (out) {
-        kn_c_line(w, "if (~s->flat & 0x%llx)", (unsigned long long)out);
+        kn_c_line(w, "if (~s->dense & 0x%llx)", (unsigned long long)out);
         kn_c_line(w, "    %s_runs(c, s, stop - i, %s_unpack%d);", name, name, stage);
     }
 }

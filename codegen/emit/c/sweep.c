@@ -116,7 +116,7 @@ static void put_value(kn_c_writing *g, int i, int loop)
     bool here = g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop;
     if (copies(g, i, loop) && !g->dry) {
         want(g, i);
-        kn_c_line(w, "a%d%s = %s;", i, kn_c_place(g, i), kn_c_operand(g, i, loop));
+        kn_c_line(w, "a%d%s = %s;", i, kn_c_at_lane(g, i), kn_c_operand(g, i, loop));
     }
     if (!here)
         return;
@@ -125,7 +125,7 @@ static void put_value(kn_c_writing *g, int i, int loop)
     kn_c_line(w, "const %s %s = %s;", kn_c_local(v->dtype), kn_c_value(w, i),
               kn_c_expression(g, i, loop));
     if (g->l.array[i] && !g->dry)
-        kn_c_line(w, "a%d%s = %s;", i, kn_c_place(g, i), kn_c_value(w, i));
+        kn_c_line(w, "a%d%s = %s;", i, kn_c_at_lane(g, i), kn_c_value(w, i));
 }
 
 const char *kn_c_stored(kn_c_writing *g, int s, int loop)
@@ -333,8 +333,7 @@ static void put_vectors(kn_c_writing *g, int loop)
     kn_c_open(w, "do");
     put_fetches(g, loop);
     put_vector(g, loop);
-    w->indent--;
-    kn_c_line(w, "} while ((from += KN_FOLD_LANES) + KN_FOLD_LANES <= n);");
+    kn_c_close_as(w, "} while ((from += KN_FOLD_LANES) + KN_FOLD_LANES <= n);");
 }
 
 /* Can the lanes that are left be a vector with inactive lanes? Not of complex numbers, which are no vectors. */
@@ -442,8 +441,7 @@ static void put_overlapping(kn_c_writing *g, int loop, bool twice)
     kn_c_line(g->w, "i64 from = 0;");
     kn_c_open(g->w, "do");
     put(g, loop);
-    g->w->indent--;
-    kn_c_line(g->w, "} while ((from += %s) + %s <= n);", lanes, lanes);
+    kn_c_close_as(g->w, "} while ((from += %s) + %s <= n);", lanes, lanes);
     kn_c_open(g->w, "if (from < n)");
     kn_c_line(g->w, "from = n - %s;", lanes);
     put(g, loop);

@@ -34,11 +34,16 @@ void kn_c_block(kn_c_writer *w)
     w->indent++;
 }
 
-void kn_c_close(kn_c_writer *w)
+void kn_c_close_as(kn_c_writer *w, const char *fmt, ...)
 {
+    va_list ap;
+    va_start(ap, fmt);
     w->indent--;
-    kn_c_line(w, "}");
+    put_line(w, fmt, ap, "\n");
+    va_end(ap);
 }
+
+void kn_c_close(kn_c_writer *w) { kn_c_close_as(w, "}"); }
 
 const char *kn_c_printed(kn_c_writer *w, const char *fmt, ...)
 {

@@ -19,13 +19,13 @@ static bool *find(const kn_c_writer *w, int stage, bool *any)
     kn_phase_needs(w->ph, stage, read);
     *any = false;
     for (int v = 0; v < n; v++) {
-        read[v] = read[v] && w->copy[v] >= 0 && !w->shifted[v];
+        read[v] = read[v] && w->copy[v] >= 0 && !w->rolled[v];
         *any = *any || read[v];
     }
     return read;
 }
 
-bool kn_c_turns(const kn_c_writer *w, int stage)
+bool kn_c_transposes(const kn_c_writer *w, int stage)
 {
     bool any;
     find(w, stage, &any);

@@ -20,7 +20,7 @@ static void place_own(kn_c_writer *w)
     const kn_phase *p = w->ph;
     w->group_array = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
     w->copy = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
-    w->shifted = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
+    w->rolled = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
     w->store_copy = KN_NEW_ARRAY(w->a, int, p->nest.stores.len + 1);
     memset(w->store_copy, -1, sizeof *w->store_copy * (size_t)(p->nest.stores.len + 1));
     w->result = KN_NEW_ARRAY(w->a, int, p->nest.reds.len + 1);
@@ -31,8 +31,8 @@ static void place_own(kn_c_writer *w)
         const kn_value *v = &p->nest.values.data[i];
         bool group = w->needed[i] && kn_c_is_group(v) && v->kind != KN_V_RESULT;
         w->group_array[i] = group && w->lane[i] && w->mode == KN_C_COLS ? w->group_arrays++ : -1;
-        w->shifted[i] = kn_c_is_shifted(w, i);
-        w->copy[i] = kn_c_is_transposed(w, i) || w->shifted[i] ? w->group_arrays++ : -1;
+        w->rolled[i] = kn_c_is_rolled(w, i);
+        w->copy[i] = kn_c_is_transposed(w, i) || w->rolled[i] ? w->group_arrays++ : -1;
     }
     for (int r = 0; r < p->nest.reds.len && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];
@@ -56,7 +56,7 @@ static void put_state(kn_c_writer *w)
     kn_c_line(w, "i64 i[%d], part, row;", p->nest.naxes + 1);
     if (w->mode == KN_C_ROWS && !w->one_run)
         kn_c_line(w,
-                  "i64 flat; /* bits: which arrays of a packed block are where they came from */");
+                  "i64 dense; /* bits: which arrays of a packed block are where they came from */");
     if (w->mode == KN_C_TILES)
         kn_c_line(w, "i64 line; /* where a row of a tile begins in an array of tiles */");
     if (w->mode == KN_C_COLS)
@@ -86,8 +86,7 @@ static void put_state(kn_c_writer *w)
         else
             kn_c_line(w, "%s r%d; KN_VECTOR_ALIGNED char acc%d[32];", kn_c_type(red->dtype), r, r);
     }
-    w->indent--;
-    kn_c_line(w, "} %s;\n", name);
+    kn_c_close_as(w, "} %s;\n", name);
 }
 
 static void put_start_state(kn_c_writer *w)
@@ -513,7 +512,7 @@ static void put_tiles(kn_c_writer *w)
         put_group_stage(w, t);
         if (t == w->ph->nest.nsweeps)
             continue;
-        if (kn_c_turns(w, t)) {
+        if (kn_c_transposes(w, t)) {
             kn_c_line(w, "s->i[%d] = row;", down);
             kn_c_line(w, "s->i[%d] = column;", across);
             kn_c_line(w, "%s_transpose%d(c, s, rows, columns);", kn_c_state(w), t);

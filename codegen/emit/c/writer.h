@@ -4,9 +4,9 @@
  *   op.c        one operation as a C expression
  *   text.c      lines, names, literals
  *   reduce.c    the accumulators of loops
- *   place.c     where lanes are
+ *   access.c    where accesses begin, and which values differ from lane to lane
  *   kept.c      where values are that later sweeps read again
- *   shift.c     lanes that are gathered one behind the other, copied
+ *   roll.c      gathers of two contiguous runs, as of roll(), copied
  *   pack.c      blocks of several runs of lanes, copied side by side
  *   lanes.c     what a block of lanes computes, divided into loops (kn_c_lanes)
  *   sweep.c     one of those loops as text
@@ -39,9 +39,9 @@ typedef struct kn_c_writer {
     bool *lane;       /* per value: it may differ from lane to lane */
     int *group_array; /* per value, cols: the array of a group value; -1 */
     int *kept;        /* per value: the row that keeps it; -1 */
-    int *over;        /* per value: the store whose place keeps it instead; -1 */
+    int *over;        /* per value: the store whose memory keeps it instead; -1 */
     int *copy;        /* per value: the array of a block that its lanes are copied to first; -1 */
-    bool *shifted;    /* per value: a gather that two runs are copied for */
+    bool *rolled;     /* per value: a gather of two runs, as of roll(): they are copied */
     int *store_copy;  /* per store: the array that they are copied from in the end; -1 */
     int group_arrays; /* arrays of group values, results, accumulators, tiles and copies of lanes; blocks' arrays come behind */
     int slots;        /* the most arrays so far */
@@ -122,6 +122,8 @@ void kn_c_line(kn_c_writer *w, const char *fmt, ...) __attribute__((format(print
 void kn_c_open(kn_c_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kn_c_block(kn_c_writer *w); /* opens one by a brace of its own line */
 void kn_c_close(kn_c_writer *w);
+/* Closes by a brace with what comes behind it: "} while (...);". */
+void kn_c_close_as(kn_c_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *kn_c_printed(kn_c_writer *w, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* As in the text form, but for what is a keyword somewhere. */
@@ -134,7 +136,7 @@ const char *kn_c_literal(kn_c_writer *w, kn_scalar v);
 /* The state's name: "kiln_softmax_0_rows". */
 const char *kn_c_state(kn_c_writer *w);
 
-/* ---- place.c ---- */
+/* ---- access.c ---- */
 
 /* " + num[3] + s->i[0] * num[5] + s->i[1]": where an access begins. */
 const char *kn_c_origin(kn_c_writer *w, const kn_access *acc, int at, bool partial);
@@ -171,7 +173,7 @@ typedef struct kn_c_lanes {
     bool *array;     /* per value: its lanes are in an array too */
     bool *copied;    /* per value: read, and copied for a fold where a block has several runs */
     int *slot;       /* per value: which; -1: in the row that keeps it, or where it is stored */
-    int *through;    /* per value: the store that it is written by, in place of an array; -1 */
+    int *through;    /* per value: the store that it is written by, instead of an array; -1 */
     int *store_loop; /* per store: the loop that writes it; -1: none here */
     bool several;    /* it is one loop, which can take several members at once */
     int loops;
@@ -219,7 +221,7 @@ const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at);
 /* "p3[l]": what value v is read from. */
 const char *kn_c_element(kn_c_writing *g, int v);
 /* "[l]": a lane of its array. */
-const char *kn_c_place(const kn_c_writing *g, int v);
+const char *kn_c_at_lane(const kn_c_writing *g, int v);
 /* The value in loop `loop`, where `l` is the lane; and what it is computed by. */
 const char *kn_c_operand(kn_c_writing *g, int v, int loop);
 const char *kn_c_expression(kn_c_writing *g, int v, int loop);
@@ -238,18 +240,17 @@ const char *kn_c_stored(kn_c_writing *g, int s, int loop);
 
 /* Is v read from what is contiguous down a tile, not along its rows? */
 bool kn_c_is_transposed(const kn_c_writer *w, int v);
-bool kn_c_turns(const kn_c_writer *w, int stage);
+/* Does a stage read any of these? */
+bool kn_c_transposes(const kn_c_writer *w, int stage);
 /* The function that copies the tiles of such values, those that a stage reads. */
 void kn_c_put_transpose(kn_c_writer *w, int stage);
 
-/* ---- shift.c ---- */
+/* ---- roll.c ---- */
 
 /* Is v read by a gather at two runs of indices? */
-bool kn_c_is_shifted(const kn_c_writer *w, int v);
-/* Dead code: clears `made` of values that nothing uses. */
-void kn_c_drop_dead(const kn_c_writer *w, const kn_c_lanes *l, bool *made);
+bool kn_c_is_rolled(const kn_c_writer *w, int v);
 /* Copies the lanes of v. */
-void kn_c_put_shifted(kn_c_writer *w, int v);
+void kn_c_put_rolled(kn_c_writer *w, int v);
 
 /* ---- pack.c ---- */
 
@@ -258,9 +259,9 @@ bool kn_c_can_pack(kn_c_writer *w, int stage);
 /* Between these, a sweep is written for packed blocks. */
 void kn_c_begin_packed(kn_c_writer *w, int stage);
 void kn_c_end_packed(kn_c_writer *w);
-/* Where lanes are that have an array for them when packed; `flat`: where they are if they need none, "" if that is not
+/* Where lanes are that have an array for them when packed; `dense`: where they are if they need none, "" if that is not
  * asked. */
-const char *kn_c_packed(kn_c_writer *w, const char *type, int array, const char *flat);
+const char *kn_c_packed(kn_c_writer *w, const char *type, int array, const char *dense);
 /* The functions that copy runs; while packed. */
 void kn_c_put_packing(kn_c_writer *w, int stage);
 /* Lanes i to stop of a sweep. */

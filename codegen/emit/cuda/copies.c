@@ -42,20 +42,19 @@ static bool overwrites_copies(const kn_phase *ph)
     return false;
 }
 
-void kn_cuda_skew_launch(kn_cuda_writer *w)
+void kn_cuda_skew(kn_cuda_writer *w)
 {
-    bool columns = w->ph->how.walk == KN_WALK_COLS;
-    kn_cuda_line(w, "if (threadIdx.x == 0 && gridDim.x / blocks < %s)", columns ? "tiles" : "work");
-    kn_cuda_line(w, "    kn_spin(blockIdx.x / blocks * (unsigned)p%d_skew);", w->p);
-    if (columns)
+    const bool columns = w->ph->how.walk == KN_WALK_COLS, blocks = w->ph->how.skewed;
+    const char *more = columns ? " && gridDim.x / blocks < tiles" : " && gridDim.x / blocks < work";
+    kn_cuda_line(w, "if (threadIdx.x == 0%s)", blocks ? "" : more);
+    kn_cuda_line(w, "    kn_spin(%s);",
+                 kn_cuda_printed(w,
+                                 blocks ? "blockIdx.x * (unsigned)p%d_skew / gridDim.x"
+                                        : "blockIdx.x / blocks * (unsigned)p%d_skew",
+                                 w->p));
+    if (blocks ||
+        columns) /* of rows of clusters one thread starts the copies, which all wait for */
         kn_cuda_line(w, "__syncthreads(); // the skew has passed");
-}
-
-void kn_cuda_skew_blocks(kn_cuda_writer *w)
-{
-    kn_cuda_line(w, "if (threadIdx.x == 0)");
-    kn_cuda_line(w, "    kn_spin(blockIdx.x * (unsigned)p%d_skew / gridDim.x);", w->p);
-    kn_cuda_line(w, "__syncthreads(); // the skew has passed");
 }
 
 /* Bytes of one element of each array that is copied. */
@@ -147,8 +146,7 @@ void kn_cuda_copy_first(kn_cuda_writer *w)
                     kn_cuda_printed(w, "kn_expect_bytes(%s, (unsigned)(%s : 0) * %d);", mbarrier(w),
                                     bytes, copied_element_bytes(ph)));
     write_copies(w);
-    w->indent--;
-    kn_cuda_line(w, "};");
+    kn_cuda_close_as(w, "};");
     if (chunks) {
         kn_cuda_open(w, "if (threadIdx.x == 0 && blockIdx.x / blocks < work)");
         open_chunk_loop(w, NULL);

@@ -118,11 +118,11 @@ static void write_local(kn_cuda_writer *w, int p, const char *lane, const char *
     kn_cuda_close(w);
 }
 
-/* Where a local phase stands: once for all phases that read it, or in the phase behind it, before its groups or in
+/* Where a local phase is written: once for all phases that read it, or in the phase behind it, before its groups or in
  * each of them. */
-typedef enum local_place { SHARED_BY_PHASES, ONCE_A_BLOCK, IN_EACH_GROUP } local_place;
+typedef enum local_scope { SHARED_BY_PHASES, ONCE_A_BLOCK, IN_EACH_GROUP } local_scope;
 
-static local_place place_of(const kn_kernel *k, int p)
+static local_scope scope_of(const kn_kernel *k, int p)
 {
     if (kn_is_shared_local(k, p))
         return SHARED_BY_PHASES;
@@ -131,21 +131,21 @@ static local_place place_of(const kn_kernel *k, int p)
 
 typedef KN_VEC(int) locals;
 
-/* The local phases of `host` at `place`, in order; `by_a_warp` chooses between those that are done by a warp each and
+/* The local phases of `host` of this scope, in order; `by_a_warp` chooses between those that are done by a warp each and
  * those that are done by all threads. */
-static locals locals_at(const kn_cuda_writer *w, int host, local_place place, bool by_a_warp)
+static locals locals_at(const kn_cuda_writer *w, int host, local_scope scope, bool by_a_warp)
 {
     locals found = {0};
     for (int p = kn_first_local(w->k, host); p < host; p++)
-        if (kn_by_a_warp(&w->k->phases.data[p]) == by_a_warp && place_of(w->k, p) == place)
+        if (kn_by_a_warp(&w->k->phases.data[p]) == by_a_warp && scope_of(w->k, p) == scope)
             kn_push(w->k->arena, &found, p);
     return found;
 }
 
 /* Those done by a warp each run side by side, and meet at one barrier. */
-static void write_warp_locals(kn_cuda_writer *w, int host, local_place place)
+static void write_warp_locals(kn_cuda_writer *w, int host, local_scope scope)
 {
-    const locals l = locals_at(w, host, place, true);
+    const locals l = locals_at(w, host, scope, true);
     if (!l.len)
         return;
     for (int i = 0, at = 0; i < l.len; i++) {
@@ -163,12 +163,12 @@ static void write_warp_locals(kn_cuda_writer *w, int host, local_place place)
     kn_cuda_line(w, "__syncthreads();");
 }
 
-/* The local phases at `place` of the phase being written. */
-static void write_locals(kn_cuda_writer *w, local_place place, const char *lane, const char *live)
+/* The local phases of this scope of the phase being written. */
+static void write_locals(kn_cuda_writer *w, local_scope scope, const char *lane, const char *live)
 {
     kn_cuda_writer host = *w;
-    write_warp_locals(w, host.p, place);
-    const locals l = locals_at(w, host.p, place, false);
+    write_warp_locals(w, host.p, scope);
+    const locals l = locals_at(w, host.p, scope, false);
     for (int i = 0; i < l.len; i++)
         write_local(w, l.data[i], lane, live, 0);
     *w = host;
@@ -244,7 +244,7 @@ static void open_clusters(kn_cuda_writer *w)
 {
     begin_cluster(w);
     if (w->ph->how.persistent && !w->ph->how.skewed)
-        kn_cuda_skew_launch(w);
+        kn_cuda_skew(w);
     if (w->ph->how.async)
         kn_cuda_copy_first(w);
     if (w->ph->how.rest_in_registers)
@@ -364,7 +364,7 @@ static void open_cols(kn_cuda_writer *w)
         write_rank(w);
         kn_cuda_begin_exchange(w);
         if (w->ph->how.persistent && !w->ph->how.skewed)
-            kn_cuda_skew_launch(w);
+            kn_cuda_skew(w);
         w->block = "blockIdx.x / blocks";
         w->blocks = "gridDim.x / blocks";
     }
@@ -498,7 +498,7 @@ static void write_phase(kn_cuda_writer *w, int p)
     w->blocks = one_block ? "1" : "gridDim.x";
     kn_cuda_block(w, "");
     if (w->ph->how.skewed)
-        kn_cuda_skew_blocks(w);
+        kn_cuda_skew(w);
     const bool beside = open_part_of_grid(w);
     switch (w->ph->how.walk) {
     case KN_WALK_FLAT: write_flat(w); break;

@@ -75,8 +75,7 @@ static void begin_prefetch(kn_cuda_writer *w, const kn_cuda_stride *by)
     }
     const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, false);
     kn_cuda_write_unrolled(w, &all, copy_step);
-    w->indent--;
-    kn_cuda_line(w, "};");
+    kn_cuda_close_as(w, "};");
     const char *last = "part_first + (kn_steps(part_first, work, group_stride) - 1) * group_stride";
     kn_cuda_guarded(w, "part_first < work",
                     kn_cuda_printed(w, "prefetch(%s);", w->ph->how.reversed ? last : "part_first"));

@@ -58,8 +58,7 @@ static void write_combine(kn_cuda_writer *w, int r, const char *type)
         each[c] = operand_text(w, by, by->result[c]);
     kn_cuda_line(w, "return %s;", braced(w, type, each, by->count));
     kn_cuda_close(w);
-    w->indent--;
-    kn_cuda_line(w, "};");
+    kn_cuda_close_as(w, "};");
 }
 
 static void write_type(kn_cuda_writer *w, int r)
@@ -71,8 +70,7 @@ static void write_type(kn_cuda_writer *w, int r)
         kn_cuda_line(w, "%s c%d;", kn_cuda_type(by->dtype[c]), c);
         each[c] = kn_cuda_printed(w, "kn_from_lane_xor(v.c%d, mask)", c);
     }
-    w->indent--;
-    kn_cuda_line(w, "};");
+    kn_cuda_close_as(w, "};");
     kn_cuda_line(w,
                  "static_assert(sizeof(%s) == %d, \"the exchange buffer has slots of this size\");",
                  type, kn_reducer_bytes(by));

@@ -14,20 +14,20 @@ static void write_range(kn_cuda_writer *w, const kn_scatter_sum *s)
                  "const kn_count of_tile[2] = {tile * %d, kn_least(tile * %d + %d, groups) - 1};",
                  kn_cols_width(w->ph), kn_cols_width(w->ph), kn_cols_width(w->ph));
     for (int e = 0; e < 2; e++) {
-        kn_cuda_line(w, "long long %s_place;", ends[e]);
+        kn_cuda_line(w, "long long %s_index;", ends[e]);
         kn_cuda_block(w, "");
         kn_cuda_decompose(w, 0, w->ph->nest.ngroup, kn_cuda_printed(w, "of_tile[%d]", e));
-        kn_cuda_line(w, "%s_place = (long long)(%s);", ends[e],
+        kn_cuda_line(w, "%s_index = (long long)(%s);", ends[e],
                      kn_cuda_offset(w, acc, 'v', s->index, NULL));
         kn_cuda_close(w);
     }
     const char *inner = kn_cuda_extents(w, s->axis, w->ph->nest.ngroup);
-    kn_cuda_line(w, "const bool any_place = %s;",
+    kn_cuda_line(w, "const bool any_index = %s;",
                  s->axis == 0
                      ? "false"
                      : kn_cuda_printed(w, "of_tile[0] / (%s) != of_tile[1] / (%s)", inner, inner));
-    kn_cuda_line(w, "const long long least_place = kn_least(first_place, last_place);");
-    kn_cuda_line(w, "const long long most_place = first_place + last_place - least_place;");
+    kn_cuda_line(w, "const long long least_index = kn_least(first_index, last_index);");
+    kn_cuda_line(w, "const long long most_index = first_index + last_index - least_index;");
 }
 
 /* The test of member i, whose destination is computed as in a step. */
@@ -47,10 +47,9 @@ static void write_test(kn_cuda_writer *w, const kn_scatter_sum *s)
         else
             kn_cuda_define_load(w, i, NULL);
     }
-    kn_cuda_line(w, "const long long place = (long long)%s;", kn_cuda_operand(w, s->destination));
-    kn_cuda_line(w, "return any_place || (place >= least_place && place <= most_place);");
-    w->indent--;
-    kn_cuda_line(w, "};");
+    kn_cuda_line(w, "const long long index = (long long)%s;", kn_cuda_operand(w, s->destination));
+    kn_cuda_line(w, "return any_index || (index >= least_index && index <= most_index);");
+    kn_cuda_close_as(w, "};");
     w->need = outer;
 }
 

@@ -127,14 +127,15 @@ static void write_loads(kn_cuda_writer *w)
 static void write_vector_store(kn_cuda_writer *w, int i)
 {
     const kn_access *acc = &w->ph->nest.stores.data[i].access;
-    const char *place = kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
-                                        kn_cuda_offset(w, acc, 'o', i, NULL));
-    kn_cuda_guarded(w, w->ph->how.unaligned ? "whole" : "",
-                    kn_cuda_printed(w, "%s(%s, o%d_vec);", kn_cuda_store_function(w, i), place, i));
+    const char *address = kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
+                                          kn_cuda_offset(w, acc, 'o', i, NULL));
+    kn_cuda_guarded(
+        w, w->ph->how.unaligned ? "whole" : "",
+        kn_cuda_printed(w, "%s(%s, o%d_vec);", kn_cuda_store_function(w, i), address, i));
     if (!w->ph->how.unaligned)
         return;
     kn_cuda_line(w, "else");
-    kn_cuda_line(w, "    kn_store_edge(%s, o%d_vec, a%d, members);", place, i,
+    kn_cuda_line(w, "    kn_store_edge(%s, o%d_vec, a%d, members);", address, i,
                  kn_phase_vector_axis(w->ph));
 }
 
@@ -203,13 +204,12 @@ void kn_cuda_step(kn_cuda_writer *w)
 
 void kn_cuda_unaligned_steps(kn_cuda_writer *w)
 {
-    const char *place = w->counts_slots ? ", const kn_count slot" : "";
+    const char *slot = w->counts_slots ? ", const kn_count slot" : "";
     kn_cuda_open(w, "const auto step%d = [&](const kn_count i%s, const auto whole)", w->sweep,
-                 place);
+                 slot);
     kn_cuda_unaligned_index(w);
     kn_cuda_step(w);
-    w->indent--;
-    kn_cuda_line(w, "};");
+    kn_cuda_close_as(w, "};");
     kn_cuda_unaligned_edges(w);
     kn_cuda_line(w, "step%d(i%s, kn_bool<false>());", w->sweep,
                  w->counts_slots ? kn_cuda_printed(w, ", (i - begin) / %d", w->ph->how.vec) : "");

@@ -22,15 +22,15 @@ static const char *member(const kn_cuda_writer *w)
 static void open_steps(kn_cuda_writer *w, const kn_cuda_stride *by, int steps)
 {
     const char *i = by->first ? kn_cuda_printed(w, "i = %s", by->first) : "";
-    const char *place = w->resident ? "slot = threadIdx.x"
-                        : w->counts_slots
-                            ? kn_cuda_printed(w, "slot = (i - begin) / %d", w->ph->how.vec)
-                            : "";
+    const char *slot = w->resident ? "slot = threadIdx.x"
+                       : w->counts_slots
+                           ? kn_cuda_printed(w, "slot = (i - begin) / %d", w->ph->how.vec)
+                           : "";
     const char *left =
         steps > 1 ? kn_cuda_printed(w, ", remaining = kn_steps(i, %s, %s)", by->end, by->step) : "";
-    kn_cuda_open(w, "for (kn_count %s%s%s%s; %s; %si += %s%s)", i, *i && *place ? ", " : "", place,
+    kn_cuda_open(w, "for (kn_count %s%s%s%s; %s; %si += %s%s)", i, *i && *slot ? ", " : "", slot,
                  left, steps > 1 ? "remaining > 0" : kn_cuda_printed(w, "i < %s", by->end),
-                 steps > 1 ? "--remaining, " : "", by->step, *place ? ", slot += blockDim.x" : "");
+                 steps > 1 ? "--remaining, " : "", by->step, *slot ? ", slot += blockDim.x" : "");
 }
 
 static void open_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
@@ -108,7 +108,7 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
         else
             kn_cuda_open(w, "for (kn_count from = %s%s; from < %s; from += %d * (%s)%s)", by->first,
                          at, by->end, steps, by->step, on);
-        batch.place = kn_cuda_printed(w, "from + (kn_count)step * (%s)",
+        batch.index = kn_cuda_printed(w, "from + (kn_count)step * (%s)",
                                       contiguous ? "batch_stride" : by->step);
         /* of a constant stride it is a comparison with a number */
         batch.guard =
@@ -119,7 +119,7 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
                      by->end, by->step);
         kn_put(w->t, "#pragma unroll 1\n");
         kn_cuda_open(w, "for (kn_count done = 0; done < steps%d; done += %d)", w->sweep, steps);
-        batch.place = kn_cuda_printed(w, "%s + (steps%d - 1 - done - (kn_count)step) * (%s)",
+        batch.index = kn_cuda_printed(w, "%s + (steps%d - 1 - done - (kn_count)step) * (%s)",
                                       by->first, w->sweep, by->step);
         batch.guard = kn_cuda_printed(w, "done + (kn_count)step < steps%d", w->sweep);
     }
@@ -223,9 +223,9 @@ static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
 /* Direct loads beyond the edge are clamped to it, as transposed loads are. */
 static void write_steps_of_tile(kn_cuda_writer *w, int steps)
 {
-    const char *place = kn_cuda_printed(w, "from + row + (kn_count)step * %d", w->ph->how.tpg);
-    const kn_cuda_unrolled loads = {steps, kn_cuda_printed(w, "kn_least(%s, to - 1)", place), NULL},
-                           all = {steps, place, "live && i < to"};
+    const char *index = kn_cuda_printed(w, "from + row + (kn_count)step * %d", w->ph->how.tpg);
+    const kn_cuda_unrolled loads = {steps, kn_cuda_printed(w, "kn_least(%s, to - 1)", index), NULL},
+                           all = {steps, index, "live && i < to"};
     begin_batch(w);
     kn_cuda_load_steps(w, &loads);
     kn_cuda_load_tile(w);
@@ -288,8 +288,7 @@ void kn_cuda_load_rest(kn_cuda_writer *w)
     kn_cuda_decompose(w, 0, ph->nest.ngroup, "g");
     const kn_cuda_unrolled all = steps_of_rest(w);
     kn_cuda_load_steps(w, &all);
-    w->indent--;
-    kn_cuda_line(w, "};");
+    kn_cuda_close_as(w, "};");
     kn_cuda_guarded(w, "blockIdx.x / blocks < work", "load_rest(blockIdx.x / blocks);");
     switch_to(w, ph, false);
 }

@@ -35,11 +35,13 @@ void kn_cuda_block(kn_cuda_writer *w, const char *comment)
     w->indent++;
 }
 
-void kn_cuda_close(kn_cuda_writer *w)
+void kn_cuda_close_as(kn_cuda_writer *w, const char *brace)
 {
     w->indent--;
-    kn_cuda_line(w, "}");
+    kn_cuda_line(w, "%s", brace);
 }
+
+void kn_cuda_close(kn_cuda_writer *w) { kn_cuda_close_as(w, "}"); }
 
 void kn_cuda_guarded(kn_cuda_writer *w, const char *condition, const char *statement)
 {

@@ -25,7 +25,7 @@ void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
     if (!only_loads)
         kn_cuda_before_steps(w, u->steps);
     kn_cuda_open_each(w, "step", u->steps);
-    kn_cuda_line(w, "const kn_count i = %s;", u->place);
+    kn_cuda_line(w, "const kn_count i = %s;", u->index);
     if (w->resident && !only_loads)
         kn_cuda_line(w, "const kn_count slot = first_slot + (kn_count)step * blockDim.x;");
     if (u->guard && only_loads)

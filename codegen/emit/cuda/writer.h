@@ -2,7 +2,7 @@
  * above it:
  *
  *   text.c        lines, names, literals, indices
- *   place.c       where a step's elements are: in memory, registers, shared memory, a tile
+ *   elements.c    where a step's elements are: in memory, registers, shared memory, a tile
  *   value.c       expressions; what is computed and stored once a group
  *   caches.c      cache policies of loads and stores
  *   unaligned.c   unaligned rows: their range, and the vectors peeled off at both ends
@@ -82,6 +82,8 @@ void kn_cuda_line(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format
 void kn_cuda_open(kn_cuda_writer *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kn_cuda_block(kn_cuda_writer *w, const char *comment);
 void kn_cuda_close(kn_cuda_writer *w);
+/* Closes by a brace with what comes behind it: "};". */
+void kn_cuda_close_as(kn_cuda_writer *w, const char *brace);
 /* A statement, under `condition` unless that is "". */
 void kn_cuda_guarded(kn_cuda_writer *w, const char *condition, const char *statement);
 /* Opens a loop of n steps over `i`, all of them written out; or does one statement in it. */
@@ -120,7 +122,7 @@ void kn_cuda_decompose(kn_cuda_writer *w, int from, int to, const char *linear);
 /* The product of the extents of the axes [from, to). */
 const char *kn_cuda_extents(kn_cuda_writer *w, int from, int to);
 
-/* ---- place.c: where a step's elements are ---- */
+/* ---- elements.c: where a step's elements are ---- */
 
 /* Is value i loaded before the first step of the batch that is being written? */
 bool kn_cuda_is_batched(const kn_cuda_writer *w, int i);
@@ -309,15 +311,14 @@ typedef struct kn_cuda_stride {
 
 /* ---- copies.c ---- */
 
-/* Before the loop over groups: waits for this cluster's turn to begin. */
-void kn_cuda_skew_launch(kn_cuda_writer *w);
-/* The same of blocks that are all on the machine at a time. */
-void kn_cuda_skew_blocks(kn_cuda_writer *w);
+/* Before the loop over groups: delays the start of a persistent cluster, or of blocks that are all on the machine at a time,
+ * by its launch skew. */
+void kn_cuda_skew(kn_cuda_writer *w);
 /* Before that loop: starts the copies of the first group, or of the first two. */
 void kn_cuda_copy_first(kn_cuda_writer *w);
 /* Before the first sweep over a group: waits for its copies. */
 void kn_cuda_await_copies(kn_cuda_writer *w);
-/* The last sweep's loop over chunks [from, to), after each of which the next group's copies take its place. */
+/* The last sweep's loop over chunks [from, to), each of which the next group's copies overwrite. */
 void kn_cuda_open_chunks(kn_cuda_writer *w, const char *first);
 void kn_cuda_close_chunks(kn_cuda_writer *w);
 /* The first sweep's loop over chunks [from, to), where a block waits for each. */
@@ -326,7 +327,7 @@ void kn_cuda_close_arrivals(kn_cuda_writer *w);
 /* With two stages, after the last sweep over a group: starts the copies of the group after the next. */
 void kn_cuda_copy_next(kn_cuda_writer *w);
 /* Columns: each thread copies its own elements; in the last sweep, once a register tile is loaded, those that the next
- * tile of columns has in its place. */
+ * tile of columns has instead. */
 void kn_cuda_copy_columns(kn_cuda_writer *w, const kn_cuda_stride *by);
 void kn_cuda_prefetch_tile(kn_cuda_writer *w);
 
@@ -336,7 +337,7 @@ void kn_cuda_prefetch_tile(kn_cuda_writer *w);
  * do. */
 typedef struct kn_cuda_unrolled {
     int steps;
-    const char *place, *guard;
+    const char *index, *guard;
 } kn_cuda_unrolled;
 
 /* All steps of a group; if these are full, guarded by a branch all the same or not. */

@@ -5,6 +5,7 @@
  * marked to be computed again by each region that reads it. Reductions always have a buffer. */
 #include <string.h>
 
+#include "codegen/model/machine.h"
 #include "codegen/plan/nests/planner.h"
 #include "ir/view.h"
 
@@ -93,9 +94,6 @@ static bool has(const placer *pl, const kn_region *r, const kn_node *leaf)
     return pl->p->regions->of[leaf->id] == r || has_region(&pl->readers[leaf->id], r);
 }
 
-/* The bytes moved that take as long as an addition: a GPU has time for some ten operations a byte, a CPU for few. */
-static double bytes_per_addition(const kn_target *target) { return target->sm ? 0.1 : 0.5; }
-
 /* Values of one region that may be computed again, and what that takes. */
 typedef struct candidates {
     const kn_node *x[MOST_NODES];
@@ -158,7 +156,7 @@ static double bytes_of_leaves(const placer *pl, const kn_region *r, const candid
 /* Bytes of leaves that have to go to memory for it. */
 static double bytes_of_stores(const placer *pl, const candidates *c)
 {
-    double bytes = 0, temporary = kn_schedule_temporary_bytes(pl->p->problem->target);
+    double bytes = 0, temporary = kn_temporary_bytes(pl->p->problem->target);
     for (int i = 0; i < c->n; i++)
         for (int k = 0; k < c->of[i].leaves; k++) {
             const kn_node *leaf = c->of[i].leaf[k];
@@ -174,15 +172,15 @@ static double bytes_of_stores(const placer *pl, const candidates *c)
 static bool pays(const placer *pl, const candidates *c)
 {
     const kn_planner *p = pl->p;
-    double memory = are_a_barrier(pl, c) ? kn_schedule_barrier_bytes(p->problem->target) : 0;
+    double memory = are_a_barrier(pl, c) ? kn_barrier_bytes(p->problem->target) : 0;
     double again = bytes_of_stores(pl, c);
     region_list needing = {0};
     for (int i = 0; i < c->n; i++) {
         const region_list *readers = &pl->readers[c->x[i]->id];
         double bytes = bytes_of(pl, c->x[i]), elements = bytes / kn_bytes(c->x[i]->dtype);
-        memory += bytes * (1 + readers->len) + kn_schedule_temporary_bytes(p->problem->target);
-        again +=
-            elements * readers->len * c->of[i].arithmetic * bytes_per_addition(p->problem->target);
+        memory += bytes * (1 + readers->len) + kn_temporary_bytes(p->problem->target);
+        again += elements * readers->len * c->of[i].arithmetic *
+                 kn_machine_of(p->problem->target)->addition;
         for (int k = 0; k < readers->len; k++)
             add_region(pl, &needing, readers->data[k]);
     }

@@ -85,7 +85,7 @@ static bool find_pieces(const kn_c_writer *w, const kn_value *gather, pieces *ou
            is_own(w, out->other, 0);
 }
 
-bool kn_c_is_shifted(const kn_c_writer *w, int i)
+bool kn_c_is_rolled(const kn_c_writer *w, int i)
 {
     const kn_value *v = value_at(w, i);
     pieces of;
@@ -94,24 +94,7 @@ bool kn_c_is_shifted(const kn_c_writer *w, int i)
            v->access->kind[w->axis] == KN_STRIDE_ZERO && find_pieces(w, v, &of);
 }
 
-void kn_c_drop_dead(const kn_c_writer *w, const kn_c_lanes *l, bool *made)
-{
-    const kn_phase *p = w->ph;
-    bool *used = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
-    for (int s = 0; s < p->nest.stores.len; s++)
-        if (p->nest.stores.data[s].kind != KN_STORE_PARTIAL)
-            used[p->nest.stores.data[s].value] = true;
-    for (int r = 0; r < p->nest.reds.len; r++)
-        used[p->nest.reds.data[r].value] = true;
-    for (int i = p->nest.values.len - 1; i >= 0 && !l->group; i--) {
-        const kn_value *v = value_at(w, i);
-        made[i] = made[i] && (used[i] || w->kept[i] >= 0);
-        for (int k = 0; k < v->nin && made[i] && !w->shifted[i]; k++)
-            used[v->in[k]] = true;
-    }
-}
-
-void kn_c_put_shifted(kn_c_writer *w, int i)
+void kn_c_put_rolled(kn_c_writer *w, int i)
 {
     const kn_value *v = value_at(w, i);
     const char *type = kn_c_type(v->dtype);
