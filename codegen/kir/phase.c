@@ -220,7 +220,7 @@ static void need_operands(const kn_phase *p, int sweep, bool *need)
     int last = p->nest.values.len - 1;
     while (last >= 0 && !need[last])
         last--;
-    kn_work(last + 1);
+    kn_work(1 + last / 8);
     for (int i = last; i >= 0; i--) { /* operands come before their users */
         const kn_value *v = &p->nest.values.data[i];
         if (!need[i] || v->nin == 0 || kn_is_found(p, i, sweep))

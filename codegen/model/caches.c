@@ -83,7 +83,7 @@ const bool *kn_walks_backwards(const kn_kernel *k)
     for (int p = 0; p < k->phases.len; p++) {
         const kn_phase *ph = &k->phases.data[p];
         int before = 0, buf;
-        kn_work(ph->nest.values.len);
+        kn_work(1 + ph->nest.values.len / 8);
         for (int i = 0; i < ph->nest.values.len; i++)
             if ((buf = elements_of(ph, i)) >= 0 && last[buf] > before)
                 before = last[buf];

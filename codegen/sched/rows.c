@@ -370,13 +370,21 @@ static int threads_of_whole_waves(const kn_phase *ph, const kn_target *target)
     return threads;
 }
 
+/* Of blocks that take up to a thousand steps of a group: few, for while some blocks wait, others load (measured:
+ * docs/lab/softmax-50257.md). Where those of clusters have a multiprocessor each, there are no others: two steps a thread. */
+static int threads_of_few_steps(const kn_phase *ph, const kn_target *target, int64_t n)
+{
+    enum { FEWEST = 128 };
+    const bool alone = ph->how.cluster && kn_scheduled_groups(ph) * ph->num.splits <= target->units;
+    return alone && n > 2 * FEWEST ? (int)kn_power_of_two_from(n) / 2 : FEWEST;
+}
+
 /* If registers hold a group, as many threads as that takes; else a block a group from about a hundred steps on, and
- * several groups a block below. Blocks are small where there are enough of them: while some wait, others load
- * (measured: docs/lab/softmax-50257.md). */
+ * several groups a block below. */
 static int threads(const kn_phase *ph, const kn_target *target)
 {
     int64_t n = steps(ph);
-    int want = n <= 1024                  ? 128
+    int want = n <= 1024                  ? threads_of_few_steps(ph, target, n)
                : ph->how.hoisted          ? KN_HALF_BLOCK
                : shared_keeps(ph, target) ? sharing_threads(ph, target)
                : n <= 8192                ? 256

@@ -98,14 +98,35 @@ static bool widths_of(kn_call_site *c, const kn_object *v, int rank, kn_padding 
     return true;
 }
 
+/* An array as the tuple that NumPy's tolist() gives, where its sizes are known and as few as constants may be: of its
+ * elements, or of its rows. Anything else stays what it is. */
+static kn_object elements_of(kn_call_site *c, const kn_object *v)
+{
+    int64_t n;
+    if (v->kind != KN_OBJECT_NODE || v->node->rank < 1 || v->node->rank > 2 ||
+        !kn_dim_is_const(c->p->g->syms, v->node->shape[0], &n) || n < 1 || n > KN_MAX_RANK)
+        return *v;
+    kn_object *items = KN_NEW_ARRAY(c->p->arena, kn_object, (int)n);
+    for (int i = 0; i < n; i++) {
+        const kn_index_item at = {.kind = KN_INDEX_AT, .lo = kn_dim_const(c->p->g->syms, i)};
+        const kn_object row =
+            kn_node_value(kn_build_index(c->p->g, v->node, &at, 1, c->loc), v->pos);
+        if (!row.node)
+            return *v;
+        items[i] = elements_of(c, &row);
+    }
+    return (kn_object){.kind = KN_OBJECT_TUPLE, .pos = v->pos, .items = items, .nitems = (int)n};
+}
+
 /* constant_values around an array of type t. NumPy casts one value or one pair as an array, but makes Python numbers of
  * a pair for each of several axes, which have to fit. */
 static bool constants_of(kn_call_site *c, const kn_object *v, kn_dtype t, int rank,
                          kn_padding *before, kn_padding *after)
 {
     const kn_object *front[KN_MAX_RANK], *back[KN_MAX_RANK];
-    bool python = is_nested(v) && v->nitems > 1;
-    if (!pairs_of(c, v, "constant_values", rank, front, back))
+    const kn_object listed = elements_of(c, v);
+    bool python = is_nested(&listed) && listed.nitems > 1;
+    if (!pairs_of(c, &listed, "constant_values", rank, front, back))
         return false;
     for (int i = 0; i < 2 * rank; i++) {
         const kn_object *from = i % 2 ? back[i / 2] : front[i / 2];

@@ -81,6 +81,29 @@ static bool divisibility(kn_parser *p, const kn_node *l, kn_dim zero, kn_fact *f
     return fact->a && fact->b && (!kn_dim_is_const(s, fact->b, &v) || v > 0);
 }
 
+/* Is it V + P % 4, by which (V + P) % 4 is meant? Says so. */
+static bool lacks_parentheses(kn_parser *p, kn_pos pos, const kn_node *l)
+{
+    const bool add = l->op == KN_OP_ADD;
+    const kn_node *rest = add || l->op == KN_OP_SUB ? without_cast(l->in[1]) : l;
+    if (rest == l || rest->op != KN_OP_MOD)
+        return false;
+    kn_symbols *s = p->g->syms;
+    kn_dim first = kn_build_size(p->g, without_cast(l->in[0])),
+           second = kn_build_size(p->g, rest->in[0]);
+    kn_fact meant = {.kind = KN_FACT_DIVIDES, .b = kn_build_size(p->g, rest->in[1])};
+    if (!first || !second || !meant.b)
+        return false;
+    meant.a = add ? kn_dim_add(s, first, second) : kn_dim_sub(s, first, second);
+    if (!meant.a)
+        return false;
+    kn_text text = kn_text_new(p->g->arena);
+    kn_fact_print(&text, s, &meant);
+    kn_perror(p, pos, KN_SYNTAX, "'%%' comes before '%s'; write %s", add ? "+" : "-",
+              kn_text_str(&text));
+    return true;
+}
+
 bool kn_constraint(kn_parser *p, kn_fact *fact, bool *evident)
 {
     kn_symbols *s = p->g->syms;
@@ -105,6 +128,8 @@ bool kn_constraint(kn_parser *p, kn_fact *fact, bool *evident)
         if ((fact->a && fact->b) ||
             (fact->kind == KN_FACT_EQUAL && divisibility(p, l, fact->b, fact)))
             return true;
+        if (lacks_parentheses(p, v.pos, l))
+            return false;
     }
     return kn_perror(p, v.pos, KN_SYNTAX,
                      "expected a constraint on sizes: C %% 4 == 0, N == 2*M, or C <= 1024");

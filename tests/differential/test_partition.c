@@ -51,6 +51,7 @@ typedef struct search {
     int values[MOST_VALUES], n; /* the nodes that regions are made of */
     KN_VEC(uint64_t) seen;      /* partitions: four bits a value, the first value that is with it */
     double least;               /* ns, of all plans */
+    kn_choices best;            /* that it is the time of */
     int plans;
 } search;
 
@@ -193,8 +194,12 @@ static void try_placements(search *s, kn_former *f, const kn_merge *merges, int 
         for (int i = 0; i < count; i++)
             reuse[crossing[i]] = which >> i & 1 ? KN_REUSE_RECOMPUTE : KN_REUSE_KEEP;
         double ns = plan(s->p, s->prog, s->at, true, &(kn_choices){merges, n, reuse});
-        s->least = ns < s->least ? ns : s->least;
         s->plans++;
+        if (ns >= s->least)
+            continue;
+        s->least = ns;
+        s->best = (kn_choices){kn_alloc_copy(s->a, merges, sizeof *merges * (size_t)n), n,
+                               kn_alloc_copy(s->a, reuse, sizeof *reuse * (size_t)s->g->nodes.len)};
     }
 }
 
@@ -281,6 +286,23 @@ static kn_program *compile(kn_context *ctx, const program *p)
     return prog;
 }
 
+/* The program, and what is planned and could be. */
+static void show(const search *s, double own)
+{
+    kn_text planned = kn_text_new(s->a), best = kn_text_new(s->a);
+    asked how = {.fusion = true, .schedules = &planned};
+    int64_t sizes[MAX_SYMBOLS];
+    plan_by(s->p, s->prog, s->at, &how);
+    how = (asked){.fusion = true, .choices = &s->best, .schedules = &best};
+    plan_by(s->p, s->prog, s->at, &how);
+    printf("%s", program_text(s->p));
+    sizes_at(s->p, s->at, s->a, sizes);
+    for (int i = 0; i < kn_symbols_count(s->p->graph->syms); i++)
+        printf("%s=%lld ", kn_symbol_name(s->p->graph->syms, i), (long long)sizes[i]);
+    printf("\nplanned: %.0f ns by %s\npossible: %.0f ns by %s\n", own, kn_text_str(&planned),
+           s->least, kn_text_str(&best));
+}
+
 /* What was searched. */
 typedef struct totals {
     int searched, above, plans;
@@ -299,9 +321,11 @@ static void search_seed(kn_context *ctx, uint64_t seed, totals *t)
     t->above += times > 1.02;
     t->plans += s.plans;
     t->most = times > t->most ? times : t->most;
-    if (times > 1.02)
+    if (times > 1.02) {
         print_message("KILN_SEED=%llu, %s, %s sizes: %.3f times the best partition\n",
                       (unsigned long long)seed, s.at->arch, s.at->large ? "large" : "small", times);
+        show(&s, times * s.least);
+    }
     kn_program_destroy(prog);
     kn_arena_finish(&a);
 }
@@ -325,6 +349,13 @@ static const uint64_t close_seeds[] = {
     /* what a merge that is undone parts belongs with another region: alone it is slower than with either */
     60173,
     52941,
+    /* what a merge that is undone separates is computed again by its cost, which is the plan before: it is kept, too */
+    75502,
+    92003,
+    /* a search of few plans, for their cheap steps counted as much as others; it tried again what had lost elsewhere */
+    60354,
+    /* a cluster's blocks had 128 threads, though each was alone on its multiprocessor */
+    54410,
 };
 
 static void test_close(void **state)
@@ -531,24 +562,24 @@ static const struct {
     const char *text, *sizes, *arch;
     int64_t searched, known;
 } planned[] = {
-    {layernorm_backward, "N=20 C=20", "sm_90", 46560, 780},
-    {layernorm_backward, "N=5464 C=67", "sm_90", 49000, 780},
-    {layernorm_backward, "N=20 C=20", "cpu", 13650, 495},
-    {layernorm_backward, "N=5464 C=67", "cpu", 45770, 495},
-    {batchnorm_backward, "N=8 C=20 H=19 W=19", "sm_90", 45990, 780},
-    {batchnorm_backward, "N=8 C=20 H=19 W=19", "cpu", 13950, 595},
-    {padded_softmax, "N=100 V=16000", "sm_90", 45850, 385},
-    {padded_softmax, "N=100 V=16000", "cpu", 36780, 275},
-    {softmax, "N=67 C=67", "sm_90", 1600, 195},
-    {softmax, "N=67 C=67", "cpu", 2140, 150},
-    {layernorm, "N=67 C=13", "sm_90", 5600, 720},
-    {layernorm, "N=67 C=13", "cpu", 9390, 455},
-    {adam, "N=16000", "sm_90", 3100, 395},
-    {adam, "N=16000", "cpu", 650, 300},
-    {derived_layernorm, "N=67 C=13", "sm_90", 52000, 2050},
-    {derived_layernorm, "N=67 C=13", "cpu", 11360, 1450},
-    {cross_entropy, "N=20 V=85", "sm_90", 46090, 755},
-    {cross_entropy, "N=20 V=85", "cpu", 15240, 330},
+    {layernorm_backward, "N=20 C=20", "sm_90", 33720, 485},
+    {layernorm_backward, "N=5464 C=67", "sm_90", 33730, 485},
+    {layernorm_backward, "N=20 C=20", "cpu", 9600, 370},
+    {layernorm_backward, "N=5464 C=67", "cpu", 31940, 370},
+    {batchnorm_backward, "N=8 C=20 H=19 W=19", "sm_90", 34790, 585},
+    {batchnorm_backward, "N=8 C=20 H=19 W=19", "cpu", 10070, 495},
+    {padded_softmax, "N=100 V=16000", "sm_90", 33300, 255},
+    {padded_softmax, "N=100 V=16000", "cpu", 21510, 220},
+    {softmax, "N=67 C=67", "sm_90", 1130, 145},
+    {softmax, "N=67 C=67", "cpu", 1720, 125},
+    {layernorm, "N=67 C=13", "sm_90", 3810, 505},
+    {layernorm, "N=67 C=13", "cpu", 6460, 385},
+    {adam, "N=16000", "sm_90", 1970, 250},
+    {adam, "N=16000", "cpu", 630, 240},
+    {derived_layernorm, "N=67 C=13", "sm_90", 40500, 1340},
+    {derived_layernorm, "N=67 C=13", "cpu", 9100, 1150},
+    {cross_entropy, "N=20 V=85", "sm_90", 33870, 475},
+    {cross_entropy, "N=20 V=85", "cpu", 10920, 275},
 };
 
 static void test_work(void **state)

@@ -321,13 +321,17 @@ def views(oracle, random):
 def padding(oracle, random):
     values = {"x": random.standard_normal((3, 5)).astype(np.float32), "y": random.integers(-9, 9, (4, 1, 2)),
               "r": random.standard_normal(4), "u": np.array(2.5), "k": np.array(-3, np.int32),
-              "n": np.arange(6, dtype=np.uint16).reshape(2, 3), "z": np.zeros((0, 2), np.float32)}  # fmt: skip
+              "n": np.arange(6, dtype=np.uint16).reshape(2, 3), "z": np.zeros((0, 2), np.float32),
+              "p": np.array([7, -1.5]), "q": np.array([[1, 2], [3, 4]], np.float32), "one": np.array([6.0]),
+              "col": np.array([[8.0], [9.0]])}  # fmt: skip
     for case in exact(
         "pad(r, 2, constant_values=(7, -1))", "pad(r, (0, 3), constant_values=(7, 1))", "pad(r, (3, 0), constant_values=[7, 1])",
         "pad(x, 1, constant_values=(7,))", "pad(x, 2, constant_values=(7, 1))", "pad(x, ((1, 2), (3, 0)), constant_values=(7, 1))",
         "pad(x, ((1, 2), (3, 4)), constant_values=((1, 2), (3, 4)))", "pad(x, 1, constant_values=((1, 2),))",
         "pad(x, ((1,), (2,)), constant_values=((8,), (9,)))", "pad(x, 1, constant_values=((5, 5), (5, 6)))",
         "pad(y, 1, constant_values=((1, 2), (3, 4), (5, 6)))", "pad(y, ((0, 1), (0, 0), (2, 0)), constant_values=(2.75, -1.5))",
+        "pad(x, 1, constant_values=p)", "pad(x, ((1, 2), (3, 0)), constant_values=q)", "pad(x, 2, constant_values=one)",
+        "pad(x, 1, constant_values=col)", "pad(r, 2, constant_values=q[:1])", "pad(y, 1, constant_values=p * 2)",
         "pad(x, 1, constant_values=u)", "pad(x, 2, constant_values=(u, k))", "pad(y, 1, constant_values=((k, 1), (u, k), (2, 3)))",
         "pad(n, 1, constant_values=-5)", "pad(n, 1, constant_values=(70000, -1))", "pad(n, 1, constant_values=((-5, 3),))",
         "pad(n > 3, 1, constant_values=((-5, 0), (1j, 0.0)))", "pad(n, 1, constant_values=((0, 65535), (1, 2.75)))",

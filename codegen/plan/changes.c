@@ -1,0 +1,198 @@
+/* The partitions that are one change away from a state of the search, and worth planning.
+ *
+ * A kind of change that made one state no quicker will rarely make another quicker. So most states are only changed in
+ * ways that have not lost yet. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "codegen/plan/search_impl.h"
+#include "ir/view.h"
+
+bool kn_hashes_have(const kn_hashes *h, uint64_t hash)
+{
+    for (int i = -1; (i = kn_finder_next(&h->found, hash, i)) >= 0;)
+        if (h->list.data[i] == hash)
+            return true;
+    return false;
+}
+
+bool kn_hashes_add(kn_arena *a, kn_hashes *h, uint64_t hash)
+{
+    if (kn_hashes_have(h, hash))
+        return false;
+    kn_finder_add(a, &h->found, hash, h->list.len);
+    kn_push(a, &h->list, hash);
+    return true;
+}
+
+/* ---- changes; those of one state live in trials.scratch ---- */
+
+/* Of the parts, and what the state says of values that cross. */
+static uint64_t asked_hash(const kn_search *s, const int *part_of)
+{
+    const size_t n = (size_t)s->regions->graph->nodes.len;
+    const kn_reuse *reuse = s->states.data[s->from].reuse;
+    uint64_t key = kn_hash(part_of, sizeof *part_of * n, 0);
+    return reuse ? kn_hash(reuse, sizeof *reuse * n, key) : key;
+}
+
+/* But for what cannot gain, comes to what was asked already, or has lost where that counts. */
+static void add_change(kn_search *s, kn_change c, const int *part_of)
+{
+    if (s->only_new && kn_hashes_have(&s->lost, c.kind))
+        return;
+    if (c.toggled < 0 && !kn_hashes_add(s->a, &s->asked, asked_hash(s, part_of)))
+        return;
+    c.number = s->changes.len;
+    if (kn_may_gain(s, part_of, &c.bound))
+        kn_push(s->a, &s->changes, c);
+}
+
+/* The regions that merges make. */
+static void add_merged(kn_search *s, const kn_merge *merges, int n, uint64_t kind)
+{
+    add_change(s, (kn_change){.merges = merges, .n = n, .toggled = -1, .kind = kind},
+               kn_parts_by(&s->trials.scratch, s->regions->graph, merges, n));
+}
+
+/* What undoing a merge is, wherever it was done. */
+static uint64_t kind_undone(const kn_search *s, int merge)
+{
+    return kn_hash(&s->regions->merges.data[merge], sizeof(kn_merge), 1);
+}
+
+static const kn_merge *without_merge(kn_search *s, int without, int *n)
+{
+    const kn_regions *from = s->regions;
+    kn_merge *merges = KN_NEW_ARRAY(&s->trials.scratch, kn_merge, from->merges.len + 1);
+    *n = 0;
+    for (int i = 0; i < from->merges.len; i++)
+        if (i != without)
+            merges[(*n)++] = from->merges.data[i];
+    return merges;
+}
+
+static void add_undone(kn_search *s, int without)
+{
+    int n;
+    const kn_merge *merges = without_merge(s, without, &n);
+    add_merged(s, merges, n, kind_undone(s, without));
+}
+
+/* Pairs of regions that touch: one reads a value of the other, or both read the same array or value. */
+typedef struct touching {
+    kn_search *s;
+    const kn_merge *merges; /* that make part_of */
+    int n;
+    const int *part_of;
+    int parted;        /* moves: the part that undoing a merge divides */
+    const int *before; /* moves: part_of before that; NULL: any two parts may merge */
+    uint64_t undone;   /* the kind of that; 0: none is */
+    bool *met;         /* per pair of parts */
+    KN_VEC(const kn_node *) * readers; /* per node: one of each region that reads it */
+} touching;
+
+/* Is exactly one of them a half of the divided part? */
+static bool moves(const touching *t, int a, int b)
+{
+    return (t->before[a] == t->parted) != (t->before[b] == t->parted);
+}
+
+/* One more merge than theirs. */
+static void add_merge(const touching *t, kn_merge more)
+{
+    kn_merge *merges = KN_NEW_ARRAY(&t->s->trials.scratch, kn_merge, t->n + 1);
+    if (t->n)
+        memcpy(merges, t->merges, sizeof *merges * (size_t)t->n);
+    merges[t->n] = more;
+    add_merged(t->s, merges, t->n + 1, kn_hash(&more, sizeof more, t->undone));
+}
+
+static void meet(touching *t, const kn_node *x, const kn_node *y)
+{
+    const int n = t->s->regions->graph->nodes.len, a = t->part_of[x->id], b = t->part_of[y->id];
+    if (a < 0 || a == b || t->met[a * n + b] || (t->before && !moves(t, a, b)))
+        return;
+    t->met[a * n + b] = t->met[b * n + a] = true;
+    add_merge(t, (kn_merge){x->id, y->id});
+}
+
+static void add_reader(touching *t, const kn_node *x, const kn_node *reader)
+{
+    meet(t, x, reader);
+    for (int i = 0; i < t->readers[x->id].len; i++) {
+        const kn_node *other = t->readers[x->id].data[i];
+        if (t->part_of[other->id] == t->part_of[reader->id])
+            return;
+        meet(t, other, reader);
+    }
+    kn_push(&t->s->trials.scratch, &t->readers[x->id], reader);
+}
+
+static void add_touching(touching *t)
+{
+    kn_search *s = t->s;
+    const kn_graph *g = s->regions->graph;
+    t->met = KN_NEW_ARRAY(&s->trials.scratch, bool, g->nodes.len * g->nodes.len + 1);
+    t->readers = kn_alloc(&s->trials.scratch, sizeof *t->readers * (size_t)(g->nodes.len + 1));
+    for (int i = 0; i < g->nodes.len; i++)
+        for (int k = 0; k < g->nodes.data[i]->nin && t->part_of[i] >= 0; k++)
+            add_reader(t, kn_use_of(g, g->nodes.data[i], k).base, g->nodes.data[i]);
+}
+
+static void add_merges(kn_search *s, const int *part_of)
+{
+    const kn_regions *from = s->regions;
+    add_touching(&(touching){
+        .s = s, .merges = from->merges.data, .n = from->merges.len, .part_of = part_of});
+}
+
+/* Undoes a merge, and merges either half with another region. */
+static void add_moves(kn_search *s, int without, const int *before)
+{
+    const kn_regions *from = s->regions;
+    int n = 0;
+    const kn_merge *merges = without_merge(s, without, &n);
+    add_touching(&(touching){.s = s,
+                             .merges = merges,
+                             .n = n,
+                             .part_of = kn_parts_by(&s->trials.scratch, from->graph, merges, n),
+                             .undone = kind_undone(s, without),
+                             .parted = before[from->merges.data[without].a],
+                             .before = before});
+}
+
+static int lowest_first(const void *a, const void *b)
+{
+    const kn_change *x = a, *y = b;
+    return x->bound != y->bound ? (x->bound < y->bound ? -1 : 1) : x->number - y->number;
+}
+
+/* Those from one on. */
+static void sort_changes(kn_search *s, int first)
+{
+    const int n = s->changes.len - first;
+    if (n > 0)
+        qsort(&s->changes.data[first], (size_t)n, sizeof *s->changes.data, lowest_first);
+}
+
+/* Moves come last: what they gain, one of the others often gains too. */
+void kn_find_changes(kn_search *s)
+{
+    const kn_regions *from = s->regions;
+    const int *part_of = kn_parts_of(&s->trials.scratch, from);
+    const bool *cross = kn_crossing(&s->trials.scratch, from);
+    s->changes.len = 0;
+    for (int i = 0; i < from->merges.len; i++)
+        add_undone(s, i);
+    add_merges(s, part_of);
+    for (int i = 0; i < from->graph->nodes.len; i++)
+        if (cross[i])
+            add_change(s, (kn_change){.toggled = i, .kind = kn_hash(&i, sizeof i, 2)}, part_of);
+    sort_changes(s, 0);
+    const int moves = s->changes.len;
+    for (int i = 0; i < from->merges.len && !kn_is_large(from->graph); i++)
+        add_moves(s, i, part_of);
+    sort_changes(s, moves);
+}
