@@ -105,6 +105,9 @@ static void put_flags(const kn_cc *cc, const char *flags[MAX_FLAGS])
     const bool same = !cc->host.clang;
 #endif
     if (same) {
+        /* What takes most of the time, and finds nothing more, is left out: the optimiser, and messages. */
+        flags[n++] = "-O0";
+        flags[n++] = "-fsanitize-undefined-trap-on-error";
         flags[n++] = "-fsanitize=" KN_SANITIZE;
         flags[n++] = "-fno-sanitize-recover=all";
     }

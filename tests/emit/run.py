@@ -1,9 +1,9 @@
 """Emitted programs: they compile without a warning, as C11 and C++17, and compute what `kiln run` does, for many sizes.
 
-    run.py KILN DIR FILE.kiln ...
+    run.py KILN DIR [--by COMPILER] FILE.kiln ...
 
-Each program is emitted into DIR, compiled by the compilers that are there, and run at sizes drawn by chance, some of which
-it refuses: then kiln must, too.
+Each program is emitted into DIR, compiled by the compilers that are there, or by one, and run at sizes drawn by chance, some
+of which it refuses: then kiln must, too.
 """
 import ctypes
 import os
@@ -181,7 +181,7 @@ def check_given(kiln, file, program, sizes, folder, rng):
     check_sizes(kiln, file, program, libraries, {s: 2 * n for s, n in sizes.items()}, folder, rng)
 
 
-def check(kiln, folder, file, seed):
+def check(kiln, folder, file, seed, languages):
     stem = os.path.splitext(os.path.basename(file))[0]
     folder = os.path.join(folder, stem)
     shutil.rmtree(folder, ignore_errors=True)
@@ -193,7 +193,7 @@ def check(kiln, folder, file, seed):
         with open(os.path.join(folder, name)) as a, open(os.path.join(folder + ".again", name)) as b:
             assert a.read() == b.read(), name
     program = Program(os.path.join(folder, stem + ".h"))
-    libraries = compile_all(folder, stem)
+    libraries = compile_all(folder, stem, languages)
     rng, chance = np.random.default_rng(seed), random.Random(seed)
     ran = refused = 0
     given = None
@@ -216,9 +216,12 @@ def check(kiln, folder, file, seed):
 
 def main():
     kiln, folder, files = sys.argv[1], sys.argv[2], sys.argv[3:]
+    languages = LANGUAGES
+    if files[0] == "--by":
+        languages, files = {files[1]: LANGUAGES[files[1]]}, files[2:]
     os.makedirs(folder, exist_ok=True)
     for file in files:
-        check(kiln, folder, file, 1)
+        check(kiln, folder, file, 1, languages)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel of the Python package, installs it into an environment of its own and tests it there. The library is that
-# of the build; with KILN_THOROUGH=1 it is compiled as a part of the wheel, as a user's is but for the optimiser: what that makes
-# of it is tested in the build.
+# of the build; with KILN_THOROUGH=1 it is made as a part of the wheel, as a user's is. What the build has compiled by the very
+# same command is not compiled again (reuse.sh).
 # usage: wheel.sh BUILD_DIR SCRATCH_DIR
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -27,13 +27,22 @@ if [[ -z ${KILN_THOROUGH:-} ]]; then
     cmake --install "$build" --prefix "$scratch/prefix" >"$scratch/install.log"
     options+=(-C cmake.define.KILN_INSTALLED=ON -C "cmake.define.CMAKE_PREFIX_PATH=$scratch/prefix")
 else
-    options+=(-C cmake.build-type=Debug -C cmake.define.CMAKE_C_FLAGS_DEBUG=-O0)
+    cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+    printf '#!/bin/bash\nexec bash %q %q "$@"\n' "$PWD/tests/python/reuse.sh" "$scratch/compiled" >"$scratch/launcher"
+    chmod +x "$scratch/launcher"
+    : >"$scratch/reused"
+    python3 tests/python/compiled.py "$build" >"$scratch/compiled"
+    options+=(-C cmake.build-type=Release -C "cmake.define.CMAKE_C_COMPILER=$(cached CMAKE_C_COMPILER)"
+        -C "cmake.define.CMAKE_C_FLAGS_RELEASE=$(cached CMAKE_C_FLAGS_RELEASE)"
+        -C "cmake.define.CMAKE_C_COMPILER_LAUNCHER=$scratch/launcher")
 fi
 rm -rf "$scratch/wheels"
 "$python" -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w "$scratch/wheels" "${options[@]}" \
     frontend/python >"$scratch/wheel.log" 2>&1 || { cat "$scratch/wheel.log"; exit 1; }
 wheels=("$scratch"/wheels/*-cp310-abi3-*.whl)
 "$python" -m pip install -q --disable-pip-version-check --no-deps --force-reinstall "${wheels[0]}"
+
+[[ -z ${KILN_THOROUGH:-} ]] || echo "$(wc -l <"$scratch/reused") objects are the build's"
 
 cd "$scratch"
 echo "== $(basename "${wheels[0]}")"
