@@ -8,6 +8,7 @@
 
 enum {
     RUN_LANES = 256,      /* runs of at least this many lanes get blocks of their own, */
+    PLAIN_LANES = 64,     /* or this many, of compiled rows without reductions and calls; */
     ROW_LANES = 32,       /* or this many, if they are rows that a gather finds by one index each */
     COLUMN_LANES = 4,     /* or this many, of compiled columns: then loops take several members */
     FEWEST_IN_ROWS = 256, /* lanes of a tile of gathered rows */
@@ -358,6 +359,7 @@ static void choose_gathered(kn_job *job)
 kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compiled)
 {
     const bool gathers = plan->by_rows && !(compiled && plan->nreds == 0);
+    const bool plain = compiled && plan->nreds == 0 && !kn_c_calls(p);
     return (kn_c_shape){.walks_cols = p->how.walk == KN_WALK_COLS,
                         .divisible = plan->nreds == 0 && p->nest.nsweeps <= 1,
                         .row_lanes = plan->row_lanes,
@@ -365,7 +367,9 @@ kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compi
                         .kept = plan->kept ? KN_FRAME_MEMBERS : 0,
                         .work = plan->work,
                         .group_work = plan->group_buffers,
-                        .run_rows = gathers ? ROW_LANES : RUN_LANES,
+                        .run_rows = gathers ? ROW_LANES
+                                    : plain ? PLAIN_LANES
+                                            : RUN_LANES,
                         .run_cols = compiled ? COLUMN_LANES : RUN_LANES};
 }
 
