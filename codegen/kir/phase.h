@@ -89,6 +89,10 @@ static inline int kn_cols_width(const kn_phase *p)
     return p->how.packed ? (int)p->num.pack : p->how.lanes * p->how.vec;
 }
 
+/* A CPU's thread takes no fewer columns, or all; and parts of split columns are so many members, or a multiple: narrow
+ * columns lie side by side in a part as they do in a whole (emit/c/cut.h). */
+enum { KN_CPU_COLUMNS = 128, KN_CPU_MEMBERS = 64 };
+
 /* Member axes that a thread steps along: all, but for the packed one. */
 static inline int kn_stepped_axes(const kn_phase *p)
 {

@@ -29,7 +29,9 @@ static kn_occupancy occupancy_of(const kn_model *m, const kn_phase *ph)
     if (m->target->sm == 0 && ph->nest.reds.len == 0)
         s.blocks = most(1, (double)ph->nest.groups * (double)ph->nest.members / TASK);
     else if (m->target->sm == 0)
-        s.blocks = (double)ph->nest.groups * (double)ph->num.splits;
+        s.blocks =
+            ceil((double)ph->nest.groups / (ph->how.walk == KN_WALK_COLS ? KN_CPU_COLUMNS : 1)) *
+            (double)ph->num.splits;
     const bool alone = ph->how.last_block && !ph->how.last_of_tile;
     const double turns = alone ? s.blocks : 1;
     if (alone)

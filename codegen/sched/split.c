@@ -107,8 +107,9 @@ static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int6
     if (want < 2)
         return (kn_range){1, ph->nest.members, false};
     kn_range ranges = kn_ranges_of(ph->nest.members, want);
-    if (ph->how.tile) { /* of whole tiles */
-        ranges.length = kn_round_up(ranges.length, ph->how.tile);
+    const int whole = cols && !target->sm ? KN_CPU_MEMBERS : ph->how.tile;
+    if (whole) {
+        ranges.length = kn_round_up(ranges.length, whole);
         ranges.n = kn_ceil_div(ph->nest.members, ranges.length);
     }
     return ranges;
@@ -137,7 +138,7 @@ kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
         return whole;
     if (kn_is_invariant(ph) && !forced)
         return invariant_ranges(ph, target);
-    int64_t tile = ph->how.walk == KN_WALK_COLS && gpu ? kn_cols_width(ph) : 1;
+    int64_t tile = ph->how.walk != KN_WALK_COLS ? 1 : gpu ? kn_cols_width(ph) : KN_CPU_COLUMNS;
     int64_t blocks = kn_ceil_div(ph->nest.groups, tile);
     if (blocks == 0)
         return whole;

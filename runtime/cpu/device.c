@@ -117,13 +117,18 @@ static kn_status cpu_sync(kn_device *dev, void *stream)
     return KN_OK;
 }
 
-/* How the kernel is walked with the numbers that it has now, a bit a mode. */
-static unsigned modes_of(const kn_cpu_plan *plan, const kn_kernel *kernel)
+/* For phases that are walked as the numbers that they have now say. */
+static kn_status prepare_native(cpu_device *dev, const kn_kernel *kernel, kn_cpu_code *code)
 {
-    unsigned modes = 0;
+    const size_t size = sizeof(kn_c_mode) * ((size_t)kernel->phases.len + 1);
+    kn_c_mode *modes = dev->from.alloc(dev->from.user, size);
+    if (!modes)
+        return kn_fail(KN_MEMORY, "out of memory: kernel %s", kernel->name);
     for (int i = 0; i < kernel->phases.len; i++)
-        modes |= 1u << kn_cpu_mode(&plan->phases[i], &kernel->phases.data[i]);
-    return modes;
+        modes[i] = kn_cpu_mode(&code->plan->phases[i], &kernel->phases.data[i]);
+    kn_status status = kn_native_prepare(dev->machine.native, kernel, modes, &code->native);
+    dev->from.release(dev->from.user, modes);
+    return status;
 }
 
 static kn_status cpu_prepare(kn_device *base, const kn_kernel *kernel, kn_code **out)
@@ -136,8 +141,7 @@ static kn_status cpu_prepare(kn_device *base, const kn_kernel *kernel, kn_code *
     *code = (kn_cpu_code){0};
     kn_status status = kn_cpu_plan_make(kernel, dev->loops, &dev->from, &code->plan);
     if (status == KN_OK)
-        status = kn_native_prepare(dev->machine.native, kernel, modes_of(code->plan, kernel),
-                                   &code->native);
+        status = prepare_native(dev, kernel, code);
     if (status != KN_OK) {
         kn_cpu_plan_free(code->plan);
         dev->from.release(dev->from.user, code);

@@ -8,6 +8,7 @@
 
 enum {
     RUN_LANES = 256,      /* runs of at least this many lanes get blocks of their own, */
+    PLAIN_LANES = 64,     /* or this many, of compiled rows without reductions and calls; */
     ROW_LANES = 32,       /* or this many, if they are rows that a gather finds by one index each */
     COLUMN_LANES = 4,     /* or this many, of compiled columns: then loops take several members */
     FEWEST_IN_ROWS = 256, /* lanes of a tile of gathered rows */
@@ -132,16 +133,17 @@ static void work_members(kn_frame *f, const kn_stage *stage, int64_t n, int64_t 
     }
 }
 
-/* Narrow columns: all members that are whole blocks side by side, of all n groups; returns the first that is left. */
-static int64_t work_beside(kn_frame *f, const kn_stage *stage, int64_t n)
+/* Narrow columns: members [from, end) that are whole blocks side by side, of all n groups; returns the first that is left. */
+static int64_t work_beside(kn_frame *f, const kn_stage *stage, int64_t n, int64_t from, int64_t end)
 {
     const kn_job *const job = f->job;
-    const int64_t beside = job->beside, lanes = n * beside, to = job->side->phase->nest.members;
+    const int64_t beside = job->beside, lanes = n * beside, first = from / beside,
+                  to = end / beside;
     kn_frame_spread(f, &stage->group, n, beside);
     start_folds(f, stage, lanes);
     f->job = job->side;
     seek_lanes(f, &stage->accesses, 0, lanes);
-    work_members(f, stage, lanes, 0, 0, to);
+    work_members(f, stage, lanes, first, first, to);
     fold_block(f, stage, lanes);
     f->job = job;
     for (int i = 0; i < stage->reds.len; i++) {
@@ -183,8 +185,8 @@ static void work_tile(kn_frame *f, int64_t group, int64_t n, int64_t from, int64
         kn_frame_seek(f, NULL, 0);
         kn_frame_steps(f, &stage->group, n, f->part == 0);
         int64_t rest = from;
-        if (f->job->side && stage->sweep.len)
-            rest = work_beside(f, stage, n);
+        if (f->job->side && stage->sweep.len && to - from >= f->job->beside)
+            rest = work_beside(f, stage, n, from, to);
         else
             start_folds(f, stage, n);
         if (stage->sweep.len && rest < to && f->job->scatter_sum)
@@ -265,6 +267,9 @@ static void work(void *ctx, int64_t task, void *scratch)
 }
 
 /* ---- dividing a phase into units and tasks ---- */
+
+_Static_assert((int)KN_LEAST_COLUMNS == (int)KN_CPU_COLUMNS,
+               "what is split is what tiles leave idle");
 
 /* Are two or three groups columns whose members lie side by side, not rows that stride? */
 static bool are_narrow(const kn_phase_plan *plan, const kn_phase *p)
@@ -354,6 +359,7 @@ static void choose_gathered(kn_job *job)
 kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compiled)
 {
     const bool gathers = plan->by_rows && !(compiled && plan->nreds == 0);
+    const bool plain = compiled && plan->nreds == 0 && !kn_c_calls(p);
     return (kn_c_shape){.walks_cols = p->how.walk == KN_WALK_COLS,
                         .divisible = plan->nreds == 0 && p->nest.nsweeps <= 1,
                         .row_lanes = plan->row_lanes,
@@ -361,7 +367,9 @@ kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compi
                         .kept = plan->kept ? KN_FRAME_MEMBERS : 0,
                         .work = plan->work,
                         .group_work = plan->group_buffers,
-                        .run_rows = gathers ? ROW_LANES : RUN_LANES,
+                        .run_rows = gathers ? ROW_LANES
+                                    : plain ? PLAIN_LANES
+                                            : RUN_LANES,
                         .run_cols = compiled ? COLUMN_LANES : RUN_LANES};
 }
 

@@ -43,8 +43,10 @@ int64_t kn_cpu_can_lie_beside(const kn_phase_plan *plan, const kn_phase *p)
 
 int64_t kn_cpu_beside(const kn_job *job)
 {
-    const bool all = job->cut.parts == 1 && job->cut.most >= job->phase->nest.groups;
-    return job->cols && all ? kn_cpu_can_lie_beside(job->plan, job->phase) : 1;
+    if (!job->cols || job->cut.most < job->phase->nest.groups)
+        return 1;
+    const int64_t beside = kn_cpu_can_lie_beside(job->plan, job->phase);
+    return job->cut.parts == 1 || job->cut.part % beside == 0 ? beside : 1;
 }
 
 void kn_cpu_side_numbers(const kn_phase *p, int64_t beside, int64_t *numbers)

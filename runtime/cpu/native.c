@@ -16,16 +16,18 @@ typedef enum state {
     DONE, /* it is there, or cannot be had: code is NULL */
 } state;
 
-/* A kernel's phases by one mode, as code. */
+/* A phase by one mode, as code. */
 typedef struct code {
     void *handle; /* of the shared object */
-    kn_loop *loops;
-    kn_native_phase phases[];
+    kn_native_phase phase;
+    kn_loop loops[];
 } code;
 
-/* A kernel by one mode. */
+/* A phase by one mode. */
 typedef struct item {
-    int state;      /* atomic, set with the lock held */
+    int state; /* atomic, set with the lock held */
+    int phase;
+    kn_c_mode mode;
     code *code;     /* NULL: none */
     kn_arena arena; /* the text's, until it is compiled */
     kn_c_text text;
@@ -37,9 +39,9 @@ typedef struct item {
 struct kn_native_kernel {
     char *name;
     int nphases;
-    int runs;  /* atomic: of its phases */
-    int users; /* with the lock held: its owner, and those who compile it */
-    item items[KN_C_MODES];
+    int runs;     /* atomic: of its phases */
+    int users;    /* with the lock held: its owner, and those who compile it */
+    item items[]; /* KN_C_MODES a phase */
 };
 
 struct kn_native {
@@ -116,7 +118,7 @@ typedef struct writing {
 static kn_status write_text(void *user)
 {
     writing *w = user;
-    w->it->text = kn_c_source(&w->it->arena, w->kernel, (kn_c_mode)(w->it - w->it->kernel->items));
+    w->it->text = kn_c_source(&w->it->arena, w->kernel, w->it->phase, w->it->mode);
     return KN_OK;
 }
 
@@ -151,19 +153,17 @@ static kn_status bind_loops(const kn_native *n, item *it)
     return KN_OK;
 }
 
-/* The functions that it has. */
-static kn_status bind_phases(item *it)
+/* The function that it has. */
+static kn_status bind_phase(item *it)
 {
-    for (int p = 0; p < it->kernel->nphases; p++) {
-        const kn_c_phase *of = &it->text.phases[p];
-        void *work = of->function ? dlsym(it->code->handle, of->function) : NULL;
-        kn_native_phase *phase = &it->code->phases[p];
-        if (of->function && !work)
-            return kn_fail(KN_COMPILE, "kernel %s: an object without %s", it->kernel->name,
-                           of->function);
-        *phase = (kn_native_phase){.loops = it->code->loops, .slots = of->slots, .rows = of->rows};
-        memcpy(&phase->work, &work, sizeof work);
-    }
+    const kn_c_phase *of = &it->text.phases[it->phase];
+    void *work = of->function ? dlsym(it->code->handle, of->function) : NULL;
+    if (of->function && !work)
+        return kn_fail(KN_COMPILE, "kernel %s: an object without %s", it->kernel->name,
+                       of->function);
+    it->code->phase =
+        (kn_native_phase){.loops = it->code->loops, .slots = of->slots, .rows = of->rows};
+    memcpy(&it->code->phase.work, &work, sizeof work);
     return KN_OK;
 }
 
@@ -179,16 +179,14 @@ static kn_status get_text(kn_native *n, item *it, const kn_kernel *k)
 
 static kn_status make_code(kn_native *n, item *it)
 {
-    size_t phases = sizeof(kn_native_phase) * (size_t)it->kernel->nphases;
-    size_t size = sizeof(code) + phases + sizeof(kn_loop) * (size_t)it->text.functions.len;
+    size_t size = sizeof(code) + sizeof(kn_loop) * (size_t)it->text.functions.len;
     it->code = n->from.alloc(n->from.user, size);
     if (!it->code)
         return kn_fail(KN_MEMORY, "out of memory: kernel %s", it->kernel->name);
     memset(it->code, 0, size);
-    it->code->loops = (kn_loop *)(void *)((char *)it->code->phases + phases);
     KN_TRY(bind_loops(n, it));
     KN_TRY(kn_cc_load(&n->cc, it->kernel->name, it->text.text, &it->code->handle));
-    return bind_phases(it);
+    return bind_phase(it);
 }
 
 /* What has a text becomes code. Nobody else has the item. */
@@ -208,9 +206,9 @@ static void release(kn_native *n, kn_native_kernel *kernel)
     pthread_mutex_unlock(&n->lock);
     if (!last)
         return;
-    for (int m = 0; m < KN_C_MODES; m++) {
-        drop_code(n, &kernel->items[m]);
-        drop_text(&kernel->items[m]);
+    for (int i = 0; i < kernel->nphases * KN_C_MODES; i++) {
+        drop_code(n, &kernel->items[i]);
+        drop_text(&kernel->items[i]);
     }
     n->from.release(n->from.user, kernel->name);
     n->from.release(n->from.user, kernel);
@@ -314,30 +312,44 @@ static kn_status compile_later(kn_native *n, item *it, const kn_kernel *k)
     return status;
 }
 
-kn_status kn_native_prepare(kn_native *n, const kn_kernel *k, unsigned modes,
-                            kn_native_kernel **out)
+static kn_native_kernel *new_kernel(kn_native *n, const kn_kernel *k)
 {
-    *out = NULL;
-    if (n->when == KN_NATIVE_NEVER)
-        return KN_OK;
-    kn_native_kernel *kernel = n->from.alloc(n->from.user, sizeof *kernel);
+    const size_t items = (size_t)k->phases.len * KN_C_MODES;
+    const size_t size = sizeof(kn_native_kernel) + items * sizeof(item);
+    kn_native_kernel *kernel = n->from.alloc(n->from.user, size);
     char *name = n->from.alloc(n->from.user, strlen(k->name) + 1);
     if (!kernel || !name) {
         if (kernel)
             n->from.release(n->from.user, kernel);
         if (name)
             n->from.release(n->from.user, name);
-        return kn_fail(KN_MEMORY, "out of memory: kernel %s", k->name);
+        return NULL;
     }
-    *kernel =
-        (kn_native_kernel){.name = strcpy(name, k->name), .nphases = k->phases.len, .users = 1};
+    memset(kernel, 0, size);
+    kernel->name = strcpy(name, k->name);
+    kernel->nphases = k->phases.len;
+    kernel->users = 1;
+    for (int i = 0; i < (int)items; i++) {
+        kernel->items[i].kernel = kernel;
+        kernel->items[i].phase = i / KN_C_MODES;
+        kernel->items[i].mode = (kn_c_mode)(i % KN_C_MODES);
+    }
+    return kernel;
+}
+
+kn_status kn_native_prepare(kn_native *n, const kn_kernel *k, const kn_c_mode *modes,
+                            kn_native_kernel **out)
+{
+    *out = NULL;
+    if (n->when == KN_NATIVE_NEVER)
+        return KN_OK;
+    kn_native_kernel *kernel = new_kernel(n, k);
+    if (!kernel)
+        return kn_fail(KN_MEMORY, "out of memory: kernel %s", k->name);
     kn_status status = KN_OK;
-    for (int m = 0; m < KN_C_MODES; m++) {
-        kernel->items[m].kernel = kernel;
-        if (!(modes >> m & 1) || status != KN_OK)
-            continue;
-        status = n->when == KN_NATIVE_BACKGROUND ? get_text(n, &kernel->items[m], k)
-                                                 : compile_now(n, &kernel->items[m], k);
+    for (int p = 0; p < k->phases.len && status == KN_OK; p++) {
+        item *it = &kernel->items[p * KN_C_MODES + (int)modes[p]];
+        status = n->when == KN_NATIVE_BACKGROUND ? get_text(n, it, k) : compile_now(n, it, k);
     }
     if (status != KN_OK)
         release(n, kernel);
@@ -358,7 +370,7 @@ kn_status kn_native_get(kn_native *n, kn_native_kernel *kernel, const kn_kernel 
     *out = (kn_native_phase){0};
     if (!kernel)
         return KN_OK;
-    item *it = &kernel->items[mode];
+    item *it = &kernel->items[phase * KN_C_MODES + (int)mode];
     if (__atomic_load_n(&it->state, __ATOMIC_ACQUIRE) != DONE) {
         if (n->when != KN_NATIVE_BACKGROUND)
             KN_TRY(compile_now(n, it, k));
@@ -366,7 +378,7 @@ kn_status kn_native_get(kn_native *n, kn_native_kernel *kernel, const kn_kernel 
             KN_TRY(compile_later(n, it, k));
     }
     if (__atomic_load_n(&it->state, __ATOMIC_ACQUIRE) == DONE && it->code)
-        *out = it->code->phases[phase];
+        *out = it->code->phase;
     if (out->work || n->when != KN_NATIVE_ONLY)
         return KN_OK;
     return kn_fail(KN_COMPILE,

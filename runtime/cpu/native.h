@@ -37,8 +37,8 @@ kn_status kn_native_open(kn_device *owner, kn_native_when when, const kn_loops *
                          const kn_allocator *from, kn_native **native);
 void kn_native_close(kn_native *n);
 
-/* For a kernel that is to run by these modes, a bit each. */
-kn_status kn_native_prepare(kn_native *n, const kn_kernel *k, unsigned modes,
+/* For a kernel whose phases are to run by these modes. */
+kn_status kn_native_prepare(kn_native *n, const kn_kernel *k, const kn_c_mode *modes,
                             kn_native_kernel **out);
 void kn_native_discard(kn_native *n, kn_native_kernel *kernel);
 /* For a launch of phase `phase` by `mode`: its code, whose `work` is NULL where there is none (yet). */

@@ -7,7 +7,8 @@
 #include "base/aligned.h"
 #include "base/thread.h"
 
-enum { SPINS = 200 };
+/* A helper waits for the next loop, and the caller for the last tasks of others. */
+enum { HELPER_SPINS = 200, CALLER_SPINS = 800 };
 
 /* The header of a borrowed block, as large as the alignment, so that the block is aligned. */
 typedef union block {
@@ -17,6 +18,12 @@ typedef union block {
     } h;
     char pad[KN_ALIGNED];
 } block;
+
+/* Tasks [next, end), each thread's first of all. On a line of its own, for threads write it all the time. */
+typedef struct share {
+    _Alignas(64) _Atomic int64_t next;
+    int64_t end;
+} share;
 
 struct kn_pool {
     kn_allocator from;
@@ -30,12 +37,11 @@ struct kn_pool {
     atomic_uint generation; /* counts loops; also read by spinning helpers without the lock */
     bool open;              /* threads may join the loop */
     bool closing;
-    int joined;
-    block **scratch; /* per thread; changed only by the caller that holds `turn` */
+    atomic_int joined; /* also read by the caller, spinning, without the lock */
+    block **scratch;   /* per thread; changed only by the caller that holds `turn` */
     kn_task_fn fn;
     void *ctx;
-    int64_t tasks;
-    _Atomic int64_t next;
+    share *shares; /* per thread, the caller's first */
 
     pthread_mutex_t lending;
     block *idle;
@@ -46,13 +52,26 @@ typedef struct helper {
     int number;
 } helper;
 
-static void work(kn_pool *pool, void *scratch)
+/* A thread has the same part of each loop that is like the last one, so that it finds what it left in its cache; then it
+ * helps others. */
+static void work(kn_pool *pool, int me, void *scratch)
 {
-    for (;;) {
-        int64_t task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
-        if (task >= pool->tasks)
-            return;
-        pool->fn(pool->ctx, task, scratch);
+    const int threads = pool->started + 1;
+    for (int i = 0; i < threads; i++) {
+        share *of = &pool->shares[(me + i) % threads];
+        for (int64_t task;
+             (task = atomic_fetch_add_explicit(&of->next, 1, memory_order_relaxed)) < of->end;)
+            pool->fn(pool->ctx, task, scratch);
+    }
+}
+
+static void divide(kn_pool *pool, int64_t tasks)
+{
+    const int threads = pool->started + 1;
+    const int64_t each = tasks / threads, more = tasks % threads;
+    for (int64_t i = 0, from = 0; i < threads; i++) {
+        atomic_store_explicit(&pool->shares[i].next, from, memory_order_relaxed);
+        pool->shares[i].end = from += each + (i < more);
     }
 }
 
@@ -71,7 +90,7 @@ static void *help(void *arg)
     unsigned seen = 0;
     for (;;) {
         /* Often the next loop begins at once, so spin before sleeping. */
-        for (int i = 0; i < SPINS && atomic_load(&pool->generation) == seen; i++)
+        for (int i = 0; i < HELPER_SPINS && atomic_load(&pool->generation) == seen; i++)
             pause_briefly();
         pthread_mutex_lock(&pool->lock);
         while (atomic_load(&pool->generation) == seen && !pool->closing)
@@ -82,12 +101,12 @@ static void *help(void *arg)
         }
         seen = atomic_load(&pool->generation);
         if (pool->open) { /* otherwise the loop is already over */
-            pool->joined++;
+            atomic_fetch_add(&pool->joined, 1);
             void *scratch = pool->scratch[me.number] + 1;
             pthread_mutex_unlock(&pool->lock);
-            work(pool, scratch);
+            work(pool, me.number + 1, scratch);
             pthread_mutex_lock(&pool->lock);
-            if (--pool->joined == 0)
+            if (atomic_fetch_sub(&pool->joined, 1) == 1)
                 pthread_cond_signal(&pool->done);
         }
         pthread_mutex_unlock(&pool->lock);
@@ -137,8 +156,7 @@ kn_status kn_pool_run(kn_pool *pool, int64_t tasks, size_t bytes, void *mine, kn
     pthread_mutex_lock(&pool->lock);
     pool->fn = fn;
     pool->ctx = ctx;
-    pool->tasks = tasks;
-    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+    divide(pool, tasks);
     pool->open = true;
     atomic_fetch_add(&pool->generation, 1);
     if (tasks > pool->started)
@@ -148,11 +166,15 @@ kn_status kn_pool_run(kn_pool *pool, int64_t tasks, size_t bytes, void *mine, kn
             pthread_cond_signal(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
 
-    work(pool, mine);
+    work(pool, 0, mine);
 
     pthread_mutex_lock(&pool->lock);
     pool->open = false;
-    while (pool->joined > 0)
+    pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < CALLER_SPINS && atomic_load(&pool->joined) > 0; i++)
+        pause_briefly();
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load(&pool->joined) > 0)
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
     pthread_mutex_unlock(&pool->turn);
@@ -202,7 +224,9 @@ kn_status kn_pool_open(const kn_allocator *from, int threads, kn_pool **out)
     size_t helpers = (size_t)pool->threads; /* one more, so that the array is not empty */
     pool->helpers = from->alloc(from->user, helpers * sizeof *pool->helpers);
     pool->scratch = from->alloc(from->user, helpers * sizeof *pool->scratch);
-    if (!pool->helpers || !pool->scratch) {
+    pool->shares = kn_aligned_alloc(from, (size_t)pool->threads * sizeof *pool->shares);
+    if (!pool->helpers || !pool->scratch || !pool->shares) {
+        kn_aligned_free(from, pool->shares);
         if (pool->helpers)
             from->release(from->user, pool->helpers);
         if (pool->scratch)
@@ -242,6 +266,7 @@ void kn_pool_close(kn_pool *pool)
     pthread_mutex_destroy(&pool->lending);
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->turn);
+    kn_aligned_free(&pool->from, pool->shares);
     pool->from.release(pool->from.user, pool->scratch);
     pool->from.release(pool->from.user, pool->helpers);
     pool->from.release(pool->from.user, pool);

@@ -1,7 +1,7 @@
 /* A pool of threads that share the tasks of a loop, and scratch memory that outlives it.
  *
- * Threads start with the first loop that needs them. An atomic counter hands out tasks; the calling thread works too,
- * and returns when all tasks are done. Concurrent loops run one after the other. */
+ * Threads start with the first loop that needs them. Each has a range of the tasks, the same in each loop of as many, and
+ * takes those of others when its own are done; the calling thread works too, and returns when all tasks are. Concurrent loops run one after the other. */
 #ifndef KN_RUNTIME_CPU_POOL_H
 #define KN_RUNTIME_CPU_POOL_H
 

@@ -52,14 +52,26 @@ bool kn_c_can_be_short(const kn_phase *p)
 
 bool kn_c_can_be_narrow(const kn_phase *p)
 {
-    bool can = p->nest.ngroup == 1 && p->nest.naxes == 2 && p->nest.reds.len > 0 && !p->how.split &&
-               !p->how.scatter_sum;
+    bool can =
+        p->nest.ngroup == 1 && p->nest.naxes == 2 && p->nest.reds.len > 0 && !p->how.scatter_sum;
     for (int v = 0; v < p->nest.values.len; v++)
         can = can && (p->nest.values.data[v].kind != KN_V_GATHER ||
                       p->nest.values.data[v].level == KN_GROUP);
     for (int s = 0; s < p->nest.stores.len; s++)
         can = can && !p->nest.stores.data[s].once;
     return can;
+}
+
+bool kn_c_calls(const kn_phase *p)
+{
+    const kn_value *values = p->nest.values.data;
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (values[v].kind == KN_V_GATHER ||
+            (values[v].kind == KN_V_ELEM &&
+             !kn_c_is_inline(values[v].op, values[values[v].in[values[v].nin - 1]].dtype,
+                             values[v].dtype)))
+            return true;
+    return false;
 }
 
 static bool can_be_tiles(const kn_phase *p)
@@ -93,12 +105,13 @@ static void put_phase(kn_c_writer *w, kn_c_phase *info)
     info->rows = w->rows;
 }
 
-/* Is there any? */
-static bool put_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode, kn_c_text *out)
+/* Of phases [first, end). Is there any? */
+static bool put_walks(kn_text *t, const kn_kernel *k, int first, int end, kn_c_mode mode,
+                      kn_c_text *out)
 {
     bool any = false;
     out->phases = KN_NEW_ARRAY(t->arena, kn_c_phase, k->phases.len + 1);
-    for (int i = 0; i < k->phases.len; i++) {
+    for (int i = first; i < end; i++) {
         kn_c_writer w = {.a = t->arena, .t = t, .k = k, .p = i, .mode = mode, .out = out};
         w.ph = &k->phases.data[i];
         if (kn_c_refusal(w.ph) || !can_walk(w.ph, mode))
@@ -109,39 +122,43 @@ static bool put_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode, kn_c_text 
     return any;
 }
 
-/* gcc leaves vectors of 64 bytes alone on processors that slow down for them. Functions gain more than that. */
+/* gcc leaves vectors of 64 bytes alone on processors that slow down for them. Functions, sums of f32 in f64, extremes and
+ * conversions of 16-bit floats gain more than that: they are many instructions for each vector, and half of them move
+ * what belongs to other halves. */
 static const char wide[] = "#if defined(__AVX512F__) && !defined(__clang__)\n"
                            "#pragma GCC target(\"prefer-vector-width=512\")\n"
                            "#endif\n";
 
-static bool has_functions(const kn_kernel *k)
+static bool gains_by_width(const kn_phase *p)
 {
-    for (int i = 0; i < k->phases.len; i++) {
-        const kn_phase *p = &k->phases.data[i];
-        for (int v = 0; v < p->nest.values.len; v++)
-            if (p->nest.values.data[v].kind == KN_V_ELEM &&
-                kn_c_is_function(p->nest.values.data[v].op, p->nest.values.data[v].dtype))
-                return true;
+    for (int v = 0; v < p->nest.values.len; v++) {
+        const kn_value *value = &p->nest.values.data[v];
+        if ((value->kind == KN_V_ELEM && kn_c_is_function(value->op, value->dtype)) ||
+            (value->kind == KN_V_LOAD && kn_is_half(value->dtype)))
+            return true;
     }
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (p->nest.values.data[p->nest.reds.data[r].value].dtype == KN_F32)
+            return true;
     return false;
 }
 
-kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, kn_c_mode mode)
+kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, int phase, kn_c_mode mode)
 {
     kn_text t = kn_text_new(a);
     kn_c_text out = {0};
-    kn_put(&t, has_functions(k) ? wide : "");
+    kn_put(&t, gains_by_width(&k->phases.data[phase]) ? wide : "");
     kn_put(&t, kn_c_prelude);
     kn_put(&t, kn_c_functions);
     kn_put(&t, kn_c_helpers);
     kn_put(&t, "\n");
-    out.text = put_walks(&t, k, mode, &out) ? kn_text_str(&t) : NULL;
+    out.text = put_walks(&t, k, phase, phase + 1, mode, &out) ? kn_text_str(&t) : NULL;
     return out;
 }
 
 kn_c_text kn_c_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode)
 {
     kn_c_text out = {0};
-    put_walks(t, k, mode, &out);
+    put_walks(t, k, 0, k->phases.len, mode, &out);
     return out;
 }

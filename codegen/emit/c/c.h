@@ -44,6 +44,8 @@ typedef struct kn_c_text {
 bool kn_c_can_be_narrow(const kn_phase *p);
 /* Can groups of a phase be short rows, if they are few members? Else it has none, or members along several axes. */
 bool kn_c_can_be_short(const kn_phase *p);
+/* Do loops over lanes leave operations to functions, which blocks of few lanes would call for each? */
+bool kn_c_calls(const kn_phase *p);
 /* The reduction whose accumulator has the result of reduction r: itself, or one that it is a part of. A sum of f32 is found
  * beside the variance of the same value, from one addition for a block and not for each member. */
 int kn_c_owner(const kn_phase *p, int r);
@@ -51,10 +53,10 @@ int kn_c_owner(const kn_phase *p, int r);
 bool kn_c_has_variance(const kn_phase *p, int stage);
 /* Why no C is written for a phase; NULL: it is. */
 const char *kn_c_refusal(const kn_phase *p);
-/* The phases of a kernel that can be walked so, as one translation unit; in arena `a`. */
-kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, kn_c_mode mode);
+/* A phase of a kernel, if it can be walked so, as one translation unit; in arena `a`. */
+kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, int phase, kn_c_mode mode);
 const char *kn_c_mode_text(kn_c_mode mode);
-/* The same without what all texts begin with, to `t`. */
+/* All phases that can be walked so, without what all texts begin with, to `t`. */
 kn_c_text kn_c_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode);
 
 /* ---- kn_c_call.num ----

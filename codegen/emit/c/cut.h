@@ -39,8 +39,9 @@ enum {
     KN_TASKS_A_THREAD = 8,
     KN_FEW_MEMBERS = 32,
     KN_FEW_GROUPS = 4,
-    KN_SIDE = 64, /* the most lanes that members side by side become */
-    KN_TILE = 32  /* the side of a square: two cache lines of 4-byte elements */
+    KN_SIDE = 64,           /* the most lanes that members side by side become */
+    KN_LEAST_COLUMNS = 128, /* of a tile, where several threads have some */
+    KN_TILE = 32            /* the side of a square: two cache lines of 4-byte elements */
 };
 
 /* Narrow columns: how many members side by side, a power of 2, are lanes enough; 1: columns are wide. */
@@ -77,10 +78,13 @@ static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents 
     const double work = (double)e->groups * ((double)e->members * s->work + s->group_work);
     const int alone = e->threads == 1 || work < KN_INLINE_WORK;
     const __INT64_TYPE__ across = alone ? 1 : e->threads;
+    /* tiles beside each other, for as many threads as parts leave idle */
+    const __INT64_TYPE__ beside = kn_ceiling(across, kn_greater(1, e->splits));
     __INT64_TYPE__ blocks = e->groups; /* rows, or tiles of groups */
     c.most = cols ? s->col_lanes : s->row_lanes;
     if (cols && !alone) /* enough tiles for all threads, none too narrow; no result depends on it */
-        c.most = kn_lesser(c.most, kn_greater(128, kn_ceiling(e->groups, across * 64) * 64));
+        c.most = kn_lesser(c.most,
+                           kn_greater(KN_LEAST_COLUMNS, kn_ceiling(e->groups, beside * 64) * 64));
     if (cols && s->kept) /* the row buffers of a tile */
         c.most = kn_greater(1, kn_lesser(c.most, s->kept / kn_greater(1, e->members)));
     kn_cut_runs(&c, e->run, cols ? s->run_cols : s->run_rows);

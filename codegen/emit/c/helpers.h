@@ -88,6 +88,158 @@ KN_FROM_BYTES(i32, i8)
 KN_FROM_BYTES(u32, u8)
 #undef KN_FROM_BYTES
 
+/* KN_FOLD_LANES 16-bit floats as f32, and back: with the same results as one by one (functions.h), but for bits of a NaN.
+ * Loops over so many elements of 2 bytes would be vectors of 32 bytes, half a register for f32 with AVX-512. */
+#if defined(__AVX512F__)
+#define KN_HALVES 16
+#else
+#define KN_HALVES 8
+#endif
+typedef u16 kn_halves __attribute__((vector_size(2 * KN_HALVES)));
+typedef short kn_halves_i16 __attribute__((vector_size(2 * KN_HALVES)));
+typedef int kn_halves_i32 __attribute__((vector_size(4 * KN_HALVES)));
+typedef u32 kn_halves_u32 __attribute__((vector_size(4 * KN_HALVES)));
+typedef f32 kn_halves_f32 __attribute__((vector_size(4 * KN_HALVES)));
+
+#if defined(__AVX512F__) && !defined(__clang__) /* gcc makes two halves of the other */
+#define KN_U32S_FROM_U16S(h)                                                                       \
+    ((kn_halves_u32)__builtin_ia32_pmovzxwd512_mask((kn_halves_i16)(h), (kn_halves_i32)none,       \
+                                                    (unsigned short)-1))
+#else
+#define KN_U32S_FROM_U16S(h) __builtin_convertvector(h, kn_halves_u32)
+#endif
+
+static inline void kn_widen_bf16(f32 *to, const void *from)
+{
+    const kn_halves_u32 none = {0};
+    (void)none;
+    for (int j = 0; j < KN_FOLD_LANES; j += KN_HALVES) {
+        kn_halves h;
+        __builtin_memcpy(&h, (const u16 *)from + j, sizeof h);
+        const kn_halves_u32 u = KN_U32S_FROM_U16S(h) << 16;
+        __builtin_memcpy(to + j, &u, sizeof u);
+    }
+}
+
+static inline void kn_narrow_bf16(void *to, const f32 *from)
+{
+    for (int j = 0; j < KN_FOLD_LANES; j += KN_HALVES) {
+        kn_halves_f32 x;
+        __builtin_memcpy(&x, from + j, sizeof x);
+        const kn_halves_u32 u = (kn_halves_u32)x, nan = (kn_halves_u32)(x != x);
+        const kn_halves_u32 nearest = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+        const kn_halves h = __builtin_convertvector((nearest & ~nan) | (nan & 0x7fc0), kn_halves);
+        __builtin_memcpy((u16 *)to + j, &h, sizeof h);
+    }
+}
+
+#if defined(__AVX512F__)
+#define KN_F32S_FROM_F16S(h)                                                                       \
+    __builtin_ia32_vcvtph2ps512_mask((kn_halves_i16)(h), none, (unsigned short)-1, 4)
+#define KN_F16S_FROM_F32S(x) __builtin_ia32_vcvtps2ph512_mask(x, 0, none, (unsigned short)-1)
+#elif defined(__F16C__)
+#define KN_F32S_FROM_F16S(h) __builtin_ia32_vcvtph2ps256((kn_halves_i16)(h))
+#define KN_F16S_FROM_F32S(x) __builtin_ia32_vcvtps2ph256(x, 0)
+#endif
+
+static inline void kn_widen_f16(f32 *to, const void *from)
+{
+#if defined(KN_F32S_FROM_F16S)
+    const kn_halves_f32 none = {0};
+    (void)none;
+    for (int j = 0; j < KN_FOLD_LANES; j += KN_HALVES) {
+        kn_halves h;
+        __builtin_memcpy(&h, (const u16 *)from + j, sizeof h);
+        const kn_halves_f32 x = KN_F32S_FROM_F16S(h);
+        __builtin_memcpy(to + j, &x, sizeof x);
+    }
+#else
+    KN_LANES KN_FEW for (int j = 0; j < KN_FOLD_LANES; j++) to[j] =
+        kn_F32_from_F16(((const u16 *)from)[j]);
+#endif
+}
+
+static inline void kn_narrow_f16(void *to, const f32 *from)
+{
+#if defined(KN_F16S_FROM_F32S)
+    const kn_halves_i16 none = {0};
+    (void)none;
+    for (int j = 0; j < KN_FOLD_LANES; j += KN_HALVES) {
+        kn_halves_f32 x;
+        __builtin_memcpy(&x, from + j, sizeof x);
+        const kn_halves_i16 h = KN_F16S_FROM_F32S(x);
+        __builtin_memcpy((u16 *)to + j, &h, sizeof h);
+    }
+#else
+    KN_LANES KN_FEW for (int j = 0; j < KN_FOLD_LANES; j++)((u16 *)to)[j] =
+        kn_F16_from_F32(from[j]);
+#endif
+}
+
+/* Tiles of contiguous columns: to[r * tile + l] = from[l * across + r], by squares of 16-byte vectors. Each step interleaves
+ * vectors that are half a square apart; after log2 of the side columns are rows. */
+#if defined(__clang__)
+#define KN_MIX(a, b, mask, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define KN_MIX(a, b, mask, ...) __builtin_shuffle(a, b, mask)
+#endif
+#define KN_LOW_2 0, 2
+#define KN_HIGH_2 1, 3
+#define KN_LOW_4 0, 4, 1, 5
+#define KN_HIGH_4 2, 6, 3, 7
+#define KN_LOW_8 0, 8, 1, 9, 2, 10, 3, 11
+#define KN_HIGH_8 4, 12, 5, 13, 6, 14, 7, 15
+#define KN_TURN(U, SIDE)                                                                           \
+    typedef U kn_line_##U __attribute__((vector_size(16)));                                        \
+    static inline void kn_turn_##U(void *to, i64 tile, const void *from, i64 across, i64 rows,     \
+                                   i64 columns)                                                    \
+    {                                                                                              \
+        const kn_line_##U low = {KN_LOW_##SIDE}, high = {KN_HIGH_##SIDE};                          \
+        i64 l = 0;                                                                                 \
+        (void)low, (void)high;                                                                     \
+        for (; l + SIDE <= columns; l += SIDE) {                                                   \
+            i64 r = 0;                                                                             \
+            for (; r + SIDE <= rows; r += SIDE) {                                                  \
+                kn_line_##U v[SIDE], t[SIDE];                                                      \
+                KN_UNROLL                                                                          \
+                for (int k = 0; k < SIDE; k++)                                                     \
+                    __builtin_memcpy(&v[k], (const U *)from + (l + k) * across + r, 16);           \
+                KN_UNROLL                                                                          \
+                for (int step = 1; step < SIDE; step *= 2) {                                       \
+                    KN_UNROLL                                                                      \
+                    for (int k = 0; k < SIDE / 2; k++) {                                           \
+                        t[2 * k] = KN_MIX(v[k], v[k + SIDE / 2], low, KN_LOW_##SIDE);              \
+                        t[2 * k + 1] = KN_MIX(v[k], v[k + SIDE / 2], high, KN_HIGH_##SIDE);        \
+                    }                                                                              \
+                    KN_UNROLL                                                                      \
+                    for (int k = 0; k < SIDE; k++)                                                 \
+                        v[k] = t[k];                                                               \
+                }                                                                                  \
+                KN_UNROLL                                                                          \
+                for (int k = 0; k < SIDE; k++)                                                     \
+                    __builtin_memcpy((U *)to + (r + k) * tile + l, &v[k], 16);                     \
+            }                                                                                      \
+            for (; r < rows; r++)                                                                  \
+                for (int k = 0; k < SIDE; k++)                                                     \
+                    __builtin_memcpy((U *)to + r * tile + l + k,                                   \
+                                     (const U *)from + (l + k) * across + r, sizeof(U));           \
+        }                                                                                          \
+        for (; l < columns; l++)                                                                   \
+            for (i64 r = 0; r < rows; r++)                                                         \
+                __builtin_memcpy((U *)to + r * tile + l, (const U *)from + l * across + r,         \
+                                 sizeof(U));                                                       \
+    }
+KN_TURN(u16, 8)
+KN_TURN(u32, 4)
+KN_TURN(u64, 2)
+#undef KN_TURN
+
+/* Of a tile: n lanes of so many rows, for reading (0) or writing (1). */
+#define KN_FETCH_ROWS(p, down, rows, n, write)                                                     \
+    for (i64 r = 0; r < (rows); r++)                                                               \
+        for (i64 i = 0; i < (n) * (i64)sizeof *(p); i += 64)                                       \
+    __builtin_prefetch((const char *)((p) + r * (down)) + i, write)
+
 /* Of columns: n lanes of so many members. */
 #define KN_FETCH_MEMBERS(p, step, count, n)                                                        \
     for (i64 k = 0; k < (count); k++)                                                              \

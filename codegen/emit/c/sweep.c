@@ -13,18 +13,6 @@ static bool can_guard(const kn_c_writing *g, int v)
     return (bytes == 4 || bytes == 8) && kn_c_is_adjacent(g->w, v);
 }
 
-/* Is it of contiguous bytes? gcc vectorises a loop of 16 lanes that touches a byte by vectors of 16 bytes, half a register for
- * f32 with AVX2; so bytes are widened to 32 bits before. */
-static bool can_widen(const kn_c_writing *g, int v)
-{
-    return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 && kn_c_is_adjacent(g->w, v);
-}
-
-static const char *wide_type(const kn_c_writing *g, int v)
-{
-    return kn_c_value_at(g, v)->dtype == KN_I8 ? "i32" : "u32";
-}
-
 /* Reads value v into a local variable, unless the loop has it already. */
 static void want(kn_c_writing *g, int v)
 {
@@ -32,8 +20,10 @@ static void want(kn_c_writing *g, int v)
     const char *type = kn_c_type(kn_c_value_at(g, v)->dtype), *name = kn_c_value(w, v);
     if (g->l.way[v] != KN_C_READ || g->loaded[v])
         return;
-    if (g->widened && can_widen(g, v)) {
-        kn_c_line(w, "const %s %s = wide%d[j];", wide_type(g, v), name, v);
+    if (kn_c_widens(g, v)) {
+        kn_c_line(w, "const f32 %s = wide%d[j];", name, v);
+    } else if (g->widened && kn_c_can_widen(g, v)) {
+        kn_c_line(w, "const %s %s = wide%d[j];", kn_c_wide_type(g, v), name, v);
     } else if (w->masked && !can_guard(g, v)) {
         kn_c_line(w, "const %s %s = rest%d[j];", type, name, v);
     } else if (w->masked) {
@@ -67,7 +57,7 @@ static bool adds(const kn_c_writing *g, int loop)
     return false;
 }
 
-static bool stores_in(const kn_c_writing *g, int s, int loop)
+bool kn_c_stores_in(const kn_c_writing *g, int s, int loop)
 {
     return g->l.store_loop[s] == loop && !kn_c_is_guarded(kn_c_store_at(g, s));
 }
@@ -79,7 +69,7 @@ static bool copies(const kn_c_writing *g, int v, int loop)
 }
 
 /* Does the loop use value v, which is read? */
-static bool reads(const kn_c_writing *g, int v, int loop)
+bool kn_c_reads(const kn_c_writing *g, int v, int loop)
 {
     const kn_phase *p = g->w->ph;
     if (g->l.way[v] != KN_C_READ)
@@ -90,7 +80,7 @@ static bool reads(const kn_c_writing *g, int v, int loop)
             uses |= g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop &&
                     kn_c_value_at(g, i)->in[k] == v;
     for (int s = 0; s < p->nest.stores.len; s++)
-        uses |= stores_in(g, s, loop) && kn_c_store_at(g, s)->kind != KN_STORE_PARTIAL &&
+        uses |= kn_c_stores_in(g, s, loop) && kn_c_store_at(g, s)->kind != KN_STORE_PARTIAL &&
                 kn_c_store_at(g, s)->value == v;
     for (int r = 0; r < p->nest.reds.len; r++)
         uses |= adds_here(g, r, loop) && p->nest.reds.data[r].value == v;
@@ -104,7 +94,7 @@ static bool is_empty(const kn_c_writing *g, int loop)
         if ((g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop) || copies(g, i, loop))
             return false;
     for (int s = 0; s < p->nest.stores.len; s++)
-        if (stores_in(g, s, loop))
+        if (kn_c_stores_in(g, s, loop))
             return false;
     return !adds(g, loop);
 }
@@ -122,6 +112,11 @@ static void put_value(kn_c_writing *g, int i, int loop)
         return;
     for (int k = 0; k < v->nin; k++)
         want(g, v->in[k]);
+    const int s = g->dry ? -1 : kn_c_narrowed_by(g, i, loop);
+    if (s >= 0) {
+        kn_c_line(w, "out%d[j] = %s;", s, kn_c_operand(g, v->in[0], loop));
+        return;
+    }
     kn_c_line(w, "const %s %s = %s;", kn_c_local(v->dtype), kn_c_value(w, i),
               kn_c_expression(g, i, loop));
     if (g->l.array[i] && !g->dry)
@@ -159,7 +154,7 @@ static void put_lane(kn_c_writing *g, int loop)
     const kn_phase *p = w->ph;
     forget(g);
     for (int s = 0; s < p->nest.stores.len; s++) /* reads come before stores */
-        if (stores_in(g, s, loop) && kn_c_store_at(g, s)->kind != KN_STORE_PARTIAL)
+        if (kn_c_stores_in(g, s, loop) && kn_c_store_at(g, s)->kind != KN_STORE_PARTIAL)
             want(g, kn_c_store_at(g, s)->value);
     for (int i = 0; i < p->nest.values.len; i++)
         put_value(g, i, loop);
@@ -169,9 +164,11 @@ static void put_lane(kn_c_writing *g, int loop)
             kn_c_put_into_acc(w, r, kn_c_operand(g, p->nest.reds.data[r].value, loop));
         }
     for (int s = 0; s < p->nest.stores.len; s++)
-        if (stores_in(g, s, loop) && w->masked)
+        if (kn_c_narrows(g, s, loop))
+            continue;
+        else if (kn_c_stores_in(g, s, loop) && w->masked)
             kn_c_line(w, "last%d[j] = %s;", s, kn_c_stored(g, s, loop));
-        else if (stores_in(g, s, loop))
+        else if (kn_c_stores_in(g, s, loop))
             kn_c_line(w, "q%d[%s] = %s;", s, store_subscript(g, s), kn_c_stored(g, s, loop));
     forget(g);
 }
@@ -204,18 +201,6 @@ static bool shifts(const kn_c_writing *g, int r, int loop)
 
 /* ---- rows ---- */
 
-/* The bytes that the loop reads from `what`, as integers of 4. */
-static void put_widened(kn_c_writing *g, int loop, const char *what, const char *at)
-{
-    for (int v = 0; v < g->w->ph->nest.values.len; v++) {
-        if (!reads(g, v, loop) || !can_widen(g, v))
-            continue;
-        const char *type = wide_type(g, v);
-        kn_c_line(g->w, "%s wide%d[KN_FOLD_LANES];", type, v);
-        kn_c_line(g->w, "kn_%s_from_bytes(wide%d, %s%d%s);", type, v, what, v, at);
-    }
-}
-
 /* Lanes from..from + `count`, lane j of which adds to accumulator j. */
 static void put_lanes_from(kn_c_writing *g, int loop, const char *count)
 {
@@ -231,9 +216,10 @@ static void put_lanes_from(kn_c_writing *g, int loop, const char *count)
 /* KN_FOLD_LANES of them. */
 static void put_vector(kn_c_writing *g, int loop)
 {
-    put_widened(g, loop, "p", " + from");
     g->widened = true;
+    kn_c_put_widened(g, loop, "p", " + from");
     put_lanes_from(g, loop, "KN_FOLD_LANES");
+    kn_c_put_narrowed(g, loop, "q", " + from");
     g->widened = false;
 }
 
@@ -351,7 +337,7 @@ static void put_rest_arrays(kn_c_writing *g, int loop)
     kn_c_writer *w = g->w;
     for (int v = 0; v < w->ph->nest.values.len; v++) {
         const char *const type = kn_c_type(kn_c_value_at(g, v)->dtype);
-        if (!reads(g, v, loop) || can_guard(g, v))
+        if (!kn_c_reads(g, v, loop) || can_guard(g, v))
             continue;
         if (kn_c_is_adjacent(w, v)) {
             kn_c_line(w, "%s tail%d[2 * KN_FOLD_LANES];", type, v);
@@ -364,7 +350,7 @@ static void put_rest_arrays(kn_c_writing *g, int loop)
         kn_c_line(w, "    rest%d[l - from] = %s;", v, kn_c_element(g, v));
     }
     for (int s = 0; s < w->ph->nest.stores.len; s++)
-        if (stores_in(g, s, loop))
+        if (kn_c_stores_in(g, s, loop))
             kn_c_line(w, "%s last%d[KN_FOLD_LANES];",
                       kn_c_type(w->k->bufs.data[kn_c_store_at(g, s)->access.buf].dtype), s);
 }
@@ -375,17 +361,18 @@ static void put_masked_lanes(kn_c_writing *g, int loop)
     kn_c_writer *w = g->w;
     kn_c_line(w, "const int left = (int)(n - from);");
     put_rest_arrays(g, loop);
-    put_widened(g, loop, "rest", "");
+    w->masked = g->widened = true;
+    kn_c_put_widened(g, loop, "rest", "");
     kn_c_line(w, "KN_LANES KN_FEW");
     kn_c_open(w, "for (int j = 0; j < KN_FOLD_LANES; j++)");
     kn_c_line(w, "const i64 l = from + j;");
     kn_c_line(w, "const truth in = j < left;");
-    w->masked = g->widened = true;
     put_lane(g, loop);
-    w->masked = g->widened = false;
     kn_c_close(w);
+    kn_c_put_narrowed(g, loop, "last", "");
+    w->masked = g->widened = false;
     for (int s = 0; s < w->ph->nest.stores.len; s++)
-        if (stores_in(g, s, loop)) {
+        if (kn_c_stores_in(g, s, loop)) {
             kn_c_line(w, "for (i64 l = from; l < n; l++)");
             kn_c_line(w, "    q%d[%s] = last%d[l - from];", s, store_subscript(g, s), s);
         }
@@ -421,7 +408,7 @@ static void put_short_adding_loop(kn_c_writing *g, int loop)
 static bool stores_bytes(const kn_c_writing *g, int loop)
 {
     for (int s = 0; s < g->w->ph->nest.stores.len; s++)
-        if (stores_in(g, s, loop) &&
+        if (kn_c_stores_in(g, s, loop) &&
             kn_bytes(g->w->k->bufs.data[kn_c_store_at(g, s)->access.buf].dtype) == 1)
             return true;
     return false;
@@ -446,6 +433,14 @@ static void put_overlapping(kn_c_writing *g, int loop, bool twice)
     kn_c_line(g->w, "from = n - %s;", lanes);
     put(g, loop);
     kn_c_close(g->w);
+    kn_c_close(g->w);
+}
+
+static void put_each_lane(kn_c_writing *g, int loop)
+{
+    kn_c_line(g->w, "KN_LANES");
+    kn_c_open(g->w, "for (i64 l = 0; l < n; l++)");
+    put_lane(g, loop);
     kn_c_close(g->w);
 }
 
@@ -490,11 +485,25 @@ static void put_members(kn_c_writing *g, int loop, int count)
     kn_c_close(w);
 }
 
+/* Does the phase merge what an earlier one left for each part of a split? Those are few. */
+static bool merges_parts(const kn_c_writer *w)
+{
+    for (int i = 0; i < w->p; i++)
+        for (int s = 0; s < w->k->phases.data[i].nest.stores.len; s++) {
+            const kn_store *st = &w->k->phases.data[i].nest.stores.data[s];
+            if (st->kind == KN_STORE_PARTIAL && kn_reads_from(w->ph, st->access.buf))
+                return true;
+        }
+    return false;
+}
+
 /* How many members a loop takes at once, so that accumulators stay in registers meanwhile. Not where it stores: then it
  * would write, and read, as many rows at places of the same low bits. */
 static int at_once(const kn_c_writing *g)
 {
     const kn_phase *p = g->w->ph;
+    if (merges_parts(g->w))
+        return 1;
     for (int s = 0; s < p->nest.stores.len; s++)
         if (g->l.store_loop[s] >= 0)
             return 1;
@@ -583,7 +592,7 @@ static bool only_copies(const kn_c_writing *g, int loop)
         if ((g->l.way[i] == KN_C_INLINE && g->l.loop[i] == loop) || copies(g, i, loop))
             return false;
     for (int s = 0; s < p->nest.stores.len; s++)
-        if (stores_in(g, s, loop) && !is_copy(g, s))
+        if (kn_c_stores_in(g, s, loop) && !is_copy(g, s))
             return false;
     return true;
 }
@@ -591,7 +600,7 @@ static bool only_copies(const kn_c_writing *g, int loop)
 static void put_copies(kn_c_writing *g, int loop)
 {
     for (int s = 0; s < g->w->ph->nest.stores.len; s++)
-        if (stores_in(g, s, loop))
+        if (kn_c_stores_in(g, s, loop))
             kn_c_line(g->w, "KN_COPY(q%d, p%d, n);", s, kn_c_store_at(g, s)->value);
 }
 
@@ -608,12 +617,17 @@ void kn_c_put_loop(kn_c_writing *g, int loop)
         put_short_adding_loop(g, loop);
     } else if (adds(g, loop)) {
         put_adding_loop(g, loop);
-    } else if (w->mode == KN_C_SHORT && !g->l.group && !w->ordered) {
+    } else if (g->l.group || w->ordered) {
+        put_each_lane(g, loop);
+    } else if (w->mode == KN_C_SHORT) {
         put_short_loop(g, loop);
     } else {
-        kn_c_line(w, "KN_LANES");
-        kn_c_open(w, "for (i64 l = 0; l < n; l++)");
-        put_lane(g, loop);
+        kn_c_open(w, "if (n >= KN_FOLD_LANES)");
+        put_short_loop(g, loop);
+        kn_c_close(w);
+        kn_c_line(w, "else");
+        kn_c_block(w);
+        put_each_lane(g, loop);
         kn_c_close(w);
     }
 }

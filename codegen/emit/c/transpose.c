@@ -32,46 +32,87 @@ bool kn_c_transposes(const kn_c_writer *w, int stage)
     return any;
 }
 
+/* The unsigned type whose vectors turn elements of so many bytes; NULL: none does. */
+static const char *turned_by(int bytes)
+{
+    return bytes == 2 ? "u16" : bytes == 4 ? "u32" : bytes == 8 ? "u64" : NULL;
+}
+
 /* Several columns at a time: what they give a row is one store. */
 static void put_columns(kn_c_writer *w, int v)
 {
     enum { COLUMNS = 8 };
-    kn_c_line(w, "i64 l%d = 0;", v);
-    kn_c_line(w, "for (; l%d + %d <= columns; l%d += %d)", v, COLUMNS, v, COLUMNS);
+    kn_c_line(w, "i64 l = 0;");
+    kn_c_line(w, "for (; l + %d <= columns; l += %d)", COLUMNS, COLUMNS);
     kn_c_line(w, "    for (i64 r = 0; r < rows; r++)");
     kn_c_line(w, "        KN_UNROLL");
     kn_c_line(w, "        for (int k = 0; k < %d; k++)", COLUMNS);
-    kn_c_line(w, "            a%d[r * tile + l%d + k] = p%d[(l%d + k) * across%d + r * down%d];", v,
-              v, v, v, v, v);
-    kn_c_line(w, "for (; l%d < columns; l%d++)", v, v);
+    kn_c_line(w, "            a%d[r * tile + l + k] = p%d[(l + k) * across%d + r * down%d];", v, v,
+              v, v);
+    kn_c_line(w, "for (; l < columns; l++)");
     kn_c_line(w, "    for (i64 r = 0; r < rows; r++)");
-    kn_c_line(w, "        a%d[r * tile + l%d] = p%d[l%d * across%d + r * down%d];", v, v, v, v, v,
-              v);
+    kn_c_line(w, "        a%d[r * tile + l] = p%d[l * across%d + r * down%d];", v, v, v, v);
+}
+
+static void put_turned(kn_c_writer *w, int v)
+{
+    const kn_access *acc = kn_c_access(w->ph, v);
+    const char *type = kn_c_type(w->ph->nest.values.data[v].dtype);
+    const char *by = turned_by(kn_bytes(w->ph->nest.values.data[v].dtype));
+    const int at = kn_c_number_of(w->ph, false, v), step = at + 2 + w->axis;
+    kn_c_line(w, "const i64 across%d = num[%d], down%d = num[%d];", v, step, v, step - 1);
+    kn_c_line(w, "const %s *const p%d = (const %s *)c->buf[%d]%s; /* %s */", type, v, type,
+              acc->buf, kn_c_origin(w, acc, at, false), w->k->bufs.data[acc->buf].name);
+    kn_c_line(w, "%s *const a%d = (%s *)(s->block + %d * c->slot);", type, v, type, w->copy[v]);
+    if (by) {
+        kn_c_open(w, "if (down%d == 1)", v);
+        kn_c_line(w, "kn_turn_%s(a%d, tile, p%d, across%d, rows, columns);", by, v, v, v);
+        kn_c_line(w, "KN_FETCH_ROWS(p%d + rows, across%d, columns, rows, 0);", v, v);
+        w->indent--;
+        kn_c_open(w, "} else");
+    } else {
+        kn_c_block(w);
+    }
+    put_columns(w, v);
+    kn_c_close(w);
+}
+
+/* Fetches the rows of the next tile down from what lies along them: a tile has a little of so many rows that processors do
+ * not see them coming. */
+static void put_rows_ahead(kn_c_writer *w, const kn_access *acc, int at, bool store)
+{
+    const int down = w->axis - 1;
+    const char *type = kn_c_type(w->k->bufs.data[acc->buf].dtype);
+    if (acc->kind[w->axis] != KN_STRIDE_ONE || acc->kind[down] != KN_STRIDE_PARAM)
+        return;
+    const char *step = kn_c_printed(w, "num[%d]", at + 2 + down);
+    kn_c_line(w, "KN_FETCH_ROWS((const %s *)c->buf[%d]%s + rows * %s, %s, rows, columns, %d);",
+              type, acc->buf, kn_c_origin(w, acc, at, false), step, step, store);
 }
 
 void kn_c_put_transpose(kn_c_writer *w, int stage)
 {
+    const kn_phase *p = w->ph;
     const char *name = kn_c_state(w);
     bool any;
-    const bool *read = find(w, stage, &any);
+    const bool *copied = find(w, stage, &any);
+    bool *read = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
     if (!any)
         return;
+    kn_phase_needs(p, stage, read);
     kn_c_line(w, "static void %s_transpose%d(const kn_c_call *c, %s *s, i64 rows, i64 columns)",
               name, stage, name);
     kn_c_block(w);
     kn_c_line(w, "const i64 *const num = c->num, tile = c->tile;");
-    for (int v = 0; v < w->ph->nest.values.len; v++) {
-        const kn_access *acc = kn_c_access(w->ph, v);
-        const char *type = kn_c_type(w->ph->nest.values.data[v].dtype);
-        if (!read[v])
-            continue;
-        const int at = kn_c_number_of(w->ph, false, v), step = at + 2 + w->axis;
-        kn_c_line(w, "const i64 across%d = num[%d], down%d = num[%d];", v, step, v, step - 1);
-        kn_c_line(w, "const %s *const p%d = (const %s *)c->buf[%d]%s; /* %s */", type, v, type,
-                  acc->buf, kn_c_origin(w, acc, at, false), w->k->bufs.data[acc->buf].name);
-        kn_c_line(w, "%s *const a%d = (%s *)(s->block + %d * c->slot);", type, v, type, w->copy[v]);
-        put_columns(w, v);
-    }
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (copied[v])
+            put_turned(w, v);
+        else if (read[v] && p->nest.values.data[v].kind == KN_V_LOAD)
+            put_rows_ahead(w, kn_c_access(p, v), kn_c_number_of(p, false, v), false);
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (p->nest.stores.data[s].kind == KN_STORE_ELEMENT &&
+            p->nest.stores.data[s].stage == stage)
+            put_rows_ahead(w, &p->nest.stores.data[s].access, kn_c_number_of(p, true, s), true);
     kn_c_close(w);
     kn_put(w->t, "\n");
 }

@@ -421,21 +421,22 @@ static void put_spreads(kn_c_writer *w, int stage)
             kn_c_line(w, "kn_repeat(s->r%d, n * (i64)sizeof *s->r%d, c->beside);", r, r);
 }
 
-/* As many members as are whole blocks side by side, in which the tile is all groups and all members. */
+/* As many members of a part as are whole blocks side by side, in which the tile is all groups. */
 static void put_narrow_sweep(kn_c_writer *w, int stage)
 {
-    static const member_loop all = {"c->side", "lanes", "0", "c->side->members", "0"};
+    static const member_loop all = {"c->side", "lanes", "side", "to / c->beside", "side"};
     kn_c_line(w, "i64 rest = from;");
-    kn_c_open(w, "if (c->side)");
+    kn_c_open(w, "if (c->side && to - from >= c->beside)");
+    kn_c_line(w, "const i64 side = from / c->beside;");
     kn_c_line(w, "const i64 lanes = n * c->beside;");
     put_spreads(w, stage);
     kn_c_line(w, "s->lanes = lanes;");
     put_starts(w, stage, "lanes");
-    kn_c_line(w, "s->i[%d] = 0;", w->ph->nest.ngroup);
+    kn_c_line(w, "s->i[%d] = side;", w->ph->nest.ngroup);
     put_member_loop(w, stage, &all);
     put_halves(w, stage);
     kn_c_line(w, "s->lanes = n;");
-    kn_c_line(w, "rest = c->side->members * c->beside;");
+    kn_c_line(w, "rest = to / c->beside * c->beside;");
     w->indent--;
     kn_c_open(w, "} else");
     put_starts(w, stage, "n");

@@ -10,6 +10,7 @@
  *   pack.c      blocks of several runs of lanes, copied side by side
  *   lanes.c     what a block of lanes computes, divided into loops (kn_c_lanes)
  *   sweep.c     one of those loops as text
+ *   convert.c   what loops convert before and behind them
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
  *   transpose.c tiles of what is contiguous down a tile, copied so that its rows are
  *   walk.c      the walks: groups, members, blocks
@@ -205,7 +206,7 @@ typedef struct kn_c_writing {
     bool *known;  /* per value: declared at the top */
     bool *loaded; /* per value: read in this loop already */
     bool dry;     /* values are computed without being written anywhere */
-    bool widened; /* bytes that the loop reads were made integers of 4 before */
+    bool widened; /* bytes that the loop reads were made integers of 4 before, 16-bit floats f32 */
 } kn_c_writing;
 
 static inline const kn_value *kn_c_value_at(const kn_c_writing *g, int v)
@@ -233,6 +234,23 @@ void kn_c_put_lanes(kn_c_writer *w, bool group, int stage);
 /* ---- sweep.c ---- */
 
 void kn_c_put_loop(kn_c_writing *g, int loop);
+/* Does loop `loop` use value v, which is read? Does it write by store s? */
+bool kn_c_reads(const kn_c_writing *g, int v, int loop);
+bool kn_c_stores_in(const kn_c_writing *g, int s, int loop);
+
+/* ---- convert.c ---- */
+
+/* Is v of contiguous bytes, which are widened before; and the type that they get? */
+bool kn_c_can_widen(const kn_c_writing *g, int v);
+const char *kn_c_wide_type(const kn_c_writing *g, int v);
+/* Is value v, which the loop reads, made an f32 before? */
+bool kn_c_widens(const kn_c_writing *g, int v);
+/* Does store s write what is converted behind the loop; and the store that does so to value v, or -1? */
+bool kn_c_narrows(const kn_c_writing *g, int s, int loop);
+int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop);
+/* Before the loop, of what lies at "p3" and `at` behind; and behind it, to "q0". */
+void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *at);
+void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *at);
 /* What store s writes in it. */
 const char *kn_c_stored(kn_c_writing *g, int s, int loop);
 

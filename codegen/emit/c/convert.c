@@ -1,0 +1,114 @@
+/* What loops over KN_FOLD_LANES lanes convert before and behind them, by vectors of their own: bytes to integers of 4, and
+ * 16-bit floats to f32 and back. gcc vectorises a loop of so many lanes by vectors that its narrowest elements fill. */
+#include "codegen/emit/c/writer.h"
+
+/* Is it of contiguous bytes? gcc vectorises a loop of 16 lanes that touches a byte by vectors of 16 bytes, half a register for
+ * f32 with AVX2; so bytes are widened to 32 bits before. */
+bool kn_c_can_widen(const kn_c_writing *g, int v)
+{
+    return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 && kn_c_is_adjacent(g->w, v);
+}
+
+const char *kn_c_wide_type(const kn_c_writing *g, int v)
+{
+    return kn_c_value_at(g, v)->dtype == KN_I8 ? "i32" : "u32";
+}
+
+static bool is_cast(const kn_c_writing *g, int v, bool to_half)
+{
+    const kn_value *value = kn_c_value_at(g, v);
+    if (value->kind != KN_V_ELEM || value->op != KN_OP_CAST)
+        return false;
+    const kn_dtype from = kn_c_value_at(g, value->in[0])->dtype, to = value->dtype;
+    return to_half ? from == KN_F32 && kn_is_half(to) : kn_is_half(from) && to == KN_F32;
+}
+
+/* Does a reduction or a store take value v as it is? */
+static bool is_taken(const kn_c_writing *g, int v)
+{
+    const kn_phase *p = g->w->ph;
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (p->nest.reds.data[r].value == v)
+            return true;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (p->nest.stores.data[s].kind != KN_STORE_PARTIAL && p->nest.stores.data[s].value == v)
+            return true;
+    return false;
+}
+
+/* Is it of contiguous 16-bit floats that only become f32? Those are converted before, too. */
+bool kn_c_widens(const kn_c_writing *g, int v)
+{
+    if (!g->widened || g->l.way[v] != KN_C_READ || !kn_is_half(kn_c_value_at(g, v)->dtype) ||
+        !kn_c_is_adjacent(g->w, v) || g->l.array[v] || is_taken(g, v))
+        return false;
+    for (int i = 0; i < g->w->ph->nest.values.len; i++)
+        for (int k = 0; k < kn_c_value_at(g, i)->nin; k++)
+            if (kn_c_value_at(g, i)->in[k] == v && g->l.way[i] && !is_cast(g, i, false))
+                return false;
+    return true;
+}
+
+/* Is all that becomes of value v, a 16-bit float, that store s of the loop writes it to where it lies side by side? Then the
+ * f32 that it comes from is converted behind the loop. */
+bool kn_c_narrows(const kn_c_writing *g, int s, int loop)
+{
+    const kn_c_writer *w = g->w;
+    const kn_phase *p = w->ph;
+    const kn_store *st = kn_c_store_at(g, s);
+    if (!g->widened || !kn_c_stores_in(g, s, loop) || st->kind != KN_STORE_ELEMENT ||
+        !is_cast(g, st->value, true) || g->l.array[st->value] ||
+        g->l.way[st->value] != KN_C_INLINE || g->l.loop[st->value] != loop ||
+        !(w->store_copy[s] >= 0 || st->access.kind[w->axis] == KN_STRIDE_ONE))
+        return false;
+    for (int i = 0; i < p->nest.values.len; i++)
+        for (int k = 0; k < kn_c_value_at(g, i)->nin; k++)
+            if (kn_c_value_at(g, i)->in[k] == st->value && g->l.way[i])
+                return false;
+    for (int i = 0; i < p->nest.stores.len; i++)
+        if (i != s && p->nest.stores.data[i].kind != KN_STORE_PARTIAL &&
+            p->nest.stores.data[i].value == st->value)
+            return false;
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (p->nest.reds.data[r].value == st->value)
+            return false;
+    return true;
+}
+
+/* The store that narrows value v, if there is one; else -1. */
+int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop)
+{
+    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
+        if (g->l.store_loop[s] >= 0 && kn_c_store_at(g, s)->kind == KN_STORE_ELEMENT &&
+            kn_c_store_at(g, s)->value == v && kn_c_narrows(g, s, loop))
+            return s;
+    return -1;
+}
+
+/* The bytes that the loop reads from `what`, as integers of 4, and 16-bit floats as f32; and room for what it narrows. */
+void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *at)
+{
+    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
+        if (kn_c_narrows(g, s, loop))
+            kn_c_line(g->w, "f32 out%d[KN_FOLD_LANES];", s);
+    for (int v = 0; v < g->w->ph->nest.values.len; v++) {
+        if (kn_c_reads(g, v, loop) && kn_c_widens(g, v)) {
+            kn_c_line(g->w, "f32 wide%d[KN_FOLD_LANES];", v);
+            kn_c_line(g->w, "kn_widen_%s(wide%d, %s%d%s);", kn_c_type(kn_c_value_at(g, v)->dtype),
+                      v, what, v, at);
+        }
+        if (!kn_c_reads(g, v, loop) || !kn_c_can_widen(g, v))
+            continue;
+        const char *type = kn_c_wide_type(g, v);
+        kn_c_line(g->w, "%s wide%d[KN_FOLD_LANES];", type, v);
+        kn_c_line(g->w, "kn_%s_from_bytes(wide%d, %s%d%s);", type, v, what, v, at);
+    }
+}
+
+void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *at)
+{
+    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
+        if (kn_c_narrows(g, s, loop))
+            kn_c_line(g->w, "kn_narrow_%s(%s%d%s, out%d);",
+                      kn_c_type(kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype), to, s, at, s);
+}

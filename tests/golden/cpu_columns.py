@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Which columns the threads of the CPU device divide by their members: codegen/sched/split.c. A tile of columns is one
+thread's work otherwise.
+
+usage: cpu_columns.py KILN
+
+Exit status: 0, 1 if anything differs, or 77 if there is one thread.
+"""
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+# An expression of x: f32[N, C], its sizes, and whether members are divided.
+COLUMNS = [
+    ("sum(x, axis=0)", "1048576,4", True),
+    ("min(x, axis=0) + max(x, axis=0)", "1048576,4", True),
+    ("(x - mean(x, axis=0)) / sqrt(var(x, axis=0))", "25088,64", True),
+    ("sum(x, axis=0)", "100000,128", True),
+    ("sum(x, axis=0)", "100000,512", False),  # two tiles at least
+    ("sum(x, axis=0)", "100,64", False),  # too little
+]
+
+
+def main():
+    kiln, bad = sys.argv[1], 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "f.kiln"
+        for expression, sizes, divided in COLUMNS:
+            path.write_text(f"def f(x: f32[N, C]):\n    return {expression}\n")
+            run = subprocess.run([kiln, "explain", path, f"x=f32[{sizes}]", "--arch", "cpu"], capture_output=True, text=True)
+            threads = re.search(r"for cpu, (\d+) thread", run.stdout)
+            if threads and int(threads[1]) == 1:
+                return 77
+            if not threads or ("members split in" in run.stdout) != divided:
+                print(f"{expression} of {sizes}: expected {'parts' if divided else 'whole columns'}\n{run.stdout}{run.stderr}")
+                bad += 1
+    print(f"{len(COLUMNS) - bad} of {len(COLUMNS)}")
+    return 1 if bad else 0
+
+
+sys.exit(main())
