@@ -87,26 +87,12 @@ static bool comes_first(const kn_phase *ph, int i)
     return ph->how.vec > 1 && !tiles && !kn_kept(ph, i);
 }
 
-/* Does sweep `sweep` have value i before its first step: of the group, in registers, or computed from such values alone? */
-static bool is_at_hand(const kn_phase *ph, int i, int sweep)
-{
-    const kn_value *v = kn_value_at(ph, i);
-    const kn_hold *h = kn_hold_of(ph, i);
-    const bool elem = v->kind == KN_V_ELEM;
-    if (v->level == KN_GROUP)
-        return true;
-    if (h && h->where == KN_KEEP_REGISTERS && (elem ? h->since < sweep : v->kind == KN_V_LOAD))
-        return true;
-    bool all = elem;
-    for (int k = 0; all && k < v->nin; k++)
-        all = is_at_hand(ph, v->in[k], sweep);
-    return all;
-}
+/* ---- quotients before the steps ---- */
 
-/* Registers of a step: of what it keeps there, and of value i too. */
-static int words_of_step(const kn_phase *ph, int i)
+/* Registers of a step: of what it keeps there. */
+static int words_of_step(const kn_phase *ph)
 {
-    int bytes = kn_bytes(kn_value_at(ph, i)->dtype);
+    int bytes = 0;
     for (int n = 0; n < ph->how.holds.len; n++) {
         const kn_hold *h = &ph->how.holds.data[n];
         const int of = kn_bytes(kn_value_at(ph, h->value)->dtype);
@@ -116,18 +102,46 @@ static int words_of_step(const kn_phase *ph, int i)
     return bytes / 4;
 }
 
-/* May exact quotient i of all steps come before these? Where registers keep a group's elements one by one, and have room for
- * it; of vectors the stores would wait for all steps (measured: docs/lab/quotients-of-steps.md). */
-static bool comes_before_steps(const kn_phase *ph, int i, bool *need)
+/* Marks what sweep `sweep` has before its first step: values of the group, in registers, or computed from such ones alone. */
+static void find_at_hand(const kn_phase *ph, int sweep, bool *at_hand)
+{
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        const kn_hold *h = kn_hold_of(ph, i);
+        const bool elem = v->kind == KN_V_ELEM;
+        bool all = elem;
+        for (int k = 0; all && k < v->nin; k++)
+            all = at_hand[v->in[k]];
+        at_hand[i] = all || v->level == KN_GROUP ||
+                     (h && h->where == KN_KEEP_REGISTERS &&
+                      (elem ? h->since < sweep : v->kind == KN_V_LOAD));
+    }
+}
+
+/* Exact quotients of all steps come before these where registers keep a group's elements one by one, and have room for them;
+ * of vectors the stores would wait for all steps (measured: docs/lab/quotients-of-steps.md). */
+static void select_before_steps(kn_arena *a, const kn_phase *ph, kn_selected *of)
 {
     enum { MOST_WORDS = 32 };
-    int sweep = 0;
-    if (ph->how.walk != KN_WALK_ROWS || ph->how.vec > 1 || ph->how.steps < 2 || kn_kept(ph, i) ||
-        ph->how.steps * words_of_step(ph, i) > MOST_WORDS)
-        return false;
-    for (kn_phase_needs(ph, 0, need); sweep + 1 < ph->nest.nsweeps && !need[i];)
-        kn_phase_needs(ph, ++sweep, need);
-    return is_at_hand(ph, i, sweep);
+    const int n = ph->nest.values.len;
+    int words = words_of_step(ph);
+    if (ph->how.walk != KN_WALK_ROWS || ph->how.vec > 1 || ph->how.steps < 2)
+        return;
+    bool *need = KN_NEW_ARRAY(a, bool, n + 1), *at_hand = KN_NEW_ARRAY(a, bool, n + 1),
+         *seen = KN_NEW_ARRAY(a, bool, n + 1);
+    for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
+        kn_phase_needs(ph, sweep, need);
+        find_at_hand(ph, sweep, at_hand);
+        for (int i = 0; i < n; i++) {
+            const int more = kn_value_at(ph, i)->dtype == KN_F64 ? 2 : 1;
+            of[i].before_steps =
+                of[i].before_steps ||
+                (need[i] && !seen[i] && of[i].by == KN_SELECT_DIVISOR && at_hand[i] &&
+                 !kn_kept(ph, i) && ph->how.steps * (words + more) <= MOST_WORDS);
+            words += of[i].before_steps && !seen[i] ? more : 0;
+            seen[i] = seen[i] || need[i];
+        }
+    }
 }
 
 /* ---- what the first sweep computes before its loads ---- */
@@ -187,7 +201,6 @@ static const kn_selected *select_values(kn_arena *a, const kn_phase *ph, bool fa
 {
     const int n = ph->nest.values.len;
     kn_selected *of = KN_NEW_ARRAY(a, kn_selected, n + 1);
-    bool *need = KN_NEW_ARRAY(a, bool, n + 1);
     const facts f = {fast, kn_find_imprecise(a, ph), kn_find_whole(a, ph), kn_find_lanes(a, ph)};
     for (int i = 0; i < n; i++) {
         const kn_value *v = kn_value_at(ph, i);
@@ -197,11 +210,11 @@ static const kn_selected *select_values(kn_arena *a, const kn_phase *ph, bool fa
         of[i].by = instruction(ph, &f, i);
         of[i].packed = ph->how.vec % 2 == 0 && kn_is_half_arithmetic(v->op, v->dtype);
         of[i].first = of[i].by == KN_SELECT_DIVISOR && comes_first(ph, i);
-        of[i].before_steps = of[i].by == KN_SELECT_DIVISOR && comes_before_steps(ph, i, need);
         of[i].rounded = is_rounded(ph, i);
     }
     if (f.lanes)
         select_runs(ph, f.lanes, of);
+    select_before_steps(a, ph, of);
     select_ahead(a, ph, of);
     return of;
 }
