@@ -114,11 +114,13 @@ static void test_random_programs(void **state)
     }
 }
 
-/* Rows and columns, long and short, of several runs and of one. */
+/* Rows and columns, long and short, of several runs and of one; rows of several blocks of lanes, whose last is no multiple of
+ * a vector. */
 static void test_golden_programs(void **state)
 {
     static const char *const sizes[] = {"N=7 C=130 H=1 W=2 M=67", "N=2 C=64 H=17 W=31 M=300",
-                                        "N=300 C=32 H=2 W=2 M=16", "N=0 C=32 H=2 W=3 M=4"};
+                                        "N=300 C=32 H=2 W=2 M=16", "N=0 C=32 H=2 W=3 M=4",
+                                        "N=3 C=1061 H=1 W=2 M=2085"};
     glob_t files;
     (void)state;
     need_compiler();

@@ -604,6 +604,15 @@ static void put_copies(kn_c_writing *g, int loop)
             kn_c_line(g->w, "KN_COPY(q%d, p%d, n);", s, kn_c_store_at(g, s)->value);
 }
 
+/* Does the loop store where a value is kept that it reads? Lanes that it did twice would read results. */
+static bool stores_over_kept(const kn_c_writing *g, int loop)
+{
+    for (int v = 0; v < g->w->ph->nest.values.len; v++)
+        if (g->w->over[v] >= 0 && kn_c_stores_in(g, g->w->over[v], loop))
+            return true;
+    return false;
+}
+
 void kn_c_put_loop(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
@@ -617,7 +626,7 @@ void kn_c_put_loop(kn_c_writing *g, int loop)
         put_short_adding_loop(g, loop);
     } else if (adds(g, loop)) {
         put_adding_loop(g, loop);
-    } else if (g->l.group || w->ordered) {
+    } else if (g->l.group || w->ordered || stores_over_kept(g, loop)) {
         put_each_lane(g, loop);
     } else if (w->mode == KN_C_SHORT) {
         put_short_loop(g, loop);
