@@ -30,9 +30,9 @@ typedef struct kn_selected {
     bool known;  /* it depends on the lane alone */
     bool packed; /* one instruction computes two 16-bit floats: those of two lanes */
     bool first;  /* an exact quotient, which a step of several lanes may compute before the rest */
-    bool
-        before_steps; /* the same of all unrolled steps, which have what it is made of in registers */
-    bool ahead;       /* the first sweep computes it before its loads, of which it needs none */
+    /* such a quotient, which all unrolled steps may compute before the first: what it is made of is in registers */
+    bool before_steps;
+    bool ahead; /* the first sweep computes it before its loads, of which it needs none */
     /* bf16, only rounded or chosen: kept as the bits of an f32 until it is widened */
     bool rounded;
 } kn_selected;

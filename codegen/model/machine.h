@@ -36,8 +36,8 @@ typedef struct kn_machine {
     double group_fills; /* of these, those that clusters of more than two blocks can fill */
     double stragglers;  /* slowdown of memory where blocks of a cluster wait for the last one */
     double in_step;     /* waves until blocks that do not wait for each other have drifted apart */
-    double
-        addition; /* bytes moved that take as long as an addition, to compute a value again or not */
+    /* bytes moved that take as long as an addition, to compute a value again or not */
+    double addition;
     /* MiB that a kernel reads: below the first it evicts them first, if it only reads; from the second on last, if it also
      * writes: kn_cache_policy() */
     double evict_first, evict_last;

@@ -285,13 +285,13 @@ int kn_deferrable_groups(const kn_phase *ph)
     return groups < MOST ? groups : MOST;
 }
 
-enum { UNIT_REGISTERS = 65536, UNIT_BLOCKS = 32, OWN_REGISTERS = 32, OWN_SHARED = 2048 };
+enum { UNIT_BLOCKS = 32, OWN_REGISTERS = 32, OWN_SHARED = 2048 };
 
 /* Of a thread: what it keeps, and as many for everything else. */
 static int registers(const kn_kernel *k)
 {
     int blocks = k->min_blocks > 1 ? k->min_blocks : 1;
-    int largest = 0, bound = UNIT_REGISTERS / (blocks * (k->bound ? k->bound : k->threads));
+    int largest = 0, bound = KN_UNIT_REGISTERS / (blocks * (k->bound ? k->bound : k->threads));
     for (int i = 0; i < k->phases.len; i++) {
         int words = kn_held_words(&k->phases.data[i]);
         largest = words > largest ? words : largest;
@@ -312,7 +312,7 @@ double kn_blocks_a_unit(const kn_kernel *k, const kn_target *target)
 {
     if (target->sm == 0)
         return 1;
-    double fit = floor((double)UNIT_REGISTERS / (k->threads * registers(k)));
+    double fit = floor((double)KN_UNIT_REGISTERS / (k->threads * registers(k)));
     fit = fmin(fit, floor((double)target->max_threads_unit / k->threads));
     fit = fmin(fit, floor((double)target->smem_block / (double)(k->shared + OWN_SHARED)));
     return fmax(1, fmin(fit, UNIT_BLOCKS));

@@ -128,6 +128,8 @@ int kn_kernel_prefetch_bytes(const kn_kernel *k);
 
 /* ---- of a multiprocessor ---- */
 
+enum { KN_UNIT_REGISTERS = 64 * 1024 };
+
 /* Blocks of a bound kernel that fit on one at a time; 1 on a CPU. */
 double kn_blocks_a_unit(const kn_kernel *k, const kn_target *target);
 

@@ -191,8 +191,8 @@ void kn_find_changes(kn_search *s)
         if (cross[i])
             add_change(s, (kn_change){.toggled = i, .kind = kn_hash(&i, sizeof i, 2)}, part_of);
     sort_changes(s, 0);
-    const int moves = s->changes.len;
-    for (int i = 0; i < from->merges.len && !kn_is_large(from->graph); i++)
+    const int first_move = s->changes.len;
+    for (int i = 0; i < from->merges.len; i++)
         add_moves(s, i, part_of);
-    sort_changes(s, moves);
+    sort_changes(s, first_move);
 }

@@ -31,11 +31,11 @@ typedef struct kn_tried {
     uint64_t content;  /* a hash of what each of its regions computes */
     bool expanded;     /* changes of it were tried */
     bool done;         /* all of them were */
-    bool twin;         /* all those of a state with the same content were */
-    int alike;         /* states of nearly the same time of which changes were */
+    bool twin;         /* a state of the same content had all its changes tried */
+    int alike;         /* states of nearly the same time that had changes tried */
 } kn_tried;
 
-/* A set of them. */
+/* A set of hashes. */
 typedef struct kn_hashes {
     kn_finder found;
     KN_VEC(uint64_t) list;

@@ -170,21 +170,21 @@ static void choose(const kn_site *at, kn_kernel *k)
     }
 }
 
-/* Where phases wait for each other all blocks run at a time, and work is divided among as many as a multiprocessor is
- * thought to have room for: then the code may use no more registers than leave it, or 64, which most code takes. 0 where
- * nothing counts on it, and for functions of f64, which spill (measured: docs/lab/registers-for-blocks.md). */
+/* Blocks a multiprocessor that the grid of several phases counts on, for which the code has to leave registers: each phase is
+ * divided among as many as there is thought to be room for, but for no more than leave 64 registers, which most code takes.
+ * 0: one, or any; functions of f64 would spill (measured: docs/lab/registers-for-blocks.md). */
 static int blocks_counted_on(const kn_kernel *k, const kn_target *target)
 {
-    enum { UNIT_REGISTERS = 64 * 1024, FEW_REGISTERS = 64 };
+    enum { FEW_REGISTERS = 64 };
     const int blocks = (int)kn_blocks_a_unit(k, target),
-              most = UNIT_REGISTERS / (k->threads * FEW_REGISTERS);
-    int waiting = 0;
+              most = KN_UNIT_REGISTERS / (k->threads * FEW_REGISTERS);
+    int hosts = 0;
     bool wide = false;
     for (int i = 0; i < k->phases.len; i++) {
-        waiting += !k->phases.data[i].local;
+        hosts += !k->phases.data[i].local;
         wide = wide || kn_has_wide_functions(&k->phases.data[i], target);
     }
-    return waiting < 2 || wide || blocks < 2 || most < 2 ? 0 : blocks < most ? blocks : most;
+    return hosts < 2 || wide || blocks < 2 || most < 2 ? 0 : blocks < most ? blocks : most;
 }
 
 void kn_bind_rest(const kn_site *at, kn_kernel *k, bool given)

@@ -219,7 +219,7 @@ static bool spills_vectors(const kn_phase *ph, const kn_target *target)
  * neighbouring lanes are neighbours then, so that few lines are read again for each element. */
 enum { NEAR_BYTES = 64 * 1024, SCALARISED_BYTES = 8 };
 
-/* How many bytes a multiprocessor's cache gives while memory gives one: 7 on an H200, more on older ones. */
+/* Bytes that a multiprocessor's cache gives while memory gives one, about (measured: docs/lab/near-arrays.md). */
 enum { NEAR_RATE = 8 };
 
 /* Bytes of all that a value can read. */
@@ -345,7 +345,7 @@ static bool is_read_linearly(const kn_site *at, const kn_phase *ph, const kn_val
            linear_fits(at, v->access, vec);
 }
 
-/* Do small arrays that are read by elements keep up with what moves by vectors? Neighbouring lanes are `vec` elements apart
+/* Of a linear walk: do small arrays that are read by elements keep up with what moves by vectors? Neighbouring lanes are `vec` elements apart
  * there, and the cache reads what lies between them for each element. */
 static bool near_keeps_up(const kn_site *at, const kn_phase *ph, int vec)
 {

@@ -128,7 +128,8 @@ bool kn_constraint(kn_parser *p, kn_fact *fact, bool *evident)
         if ((fact->a && fact->b) ||
             (fact->kind == KN_FACT_EQUAL && divisibility(p, l, fact->b, fact)))
             return true;
-        if (lacks_parentheses(p, v.pos, l))
+        if (fact->kind == KN_FACT_EQUAL && fact->b && kn_dim_is_const(s, fact->b, &vb) && vb == 0 &&
+            lacks_parentheses(p, v.pos, l))
             return false;
     }
     return kn_perror(p, v.pos, KN_SYNTAX,

@@ -268,6 +268,8 @@ static void work(void *ctx, int64_t task, void *scratch)
 
 /* ---- dividing a phase into units and tasks ---- */
 
+_Static_assert((int)KN_CPU_MEMBERS % (int)KN_SIDE == 0,
+               "members lie side by side in a part as in a whole");
 _Static_assert((int)KN_LEAST_COLUMNS == (int)KN_CPU_COLUMNS,
                "what is split is what tiles leave idle");
 

@@ -4,7 +4,7 @@
 
 /* Is it of contiguous bytes? gcc vectorises a loop of 16 lanes that touches a byte by vectors of 16 bytes, half a register for
  * f32 with AVX2; so bytes are widened to 32 bits before. */
-bool kn_c_can_widen(const kn_c_writing *g, int v)
+bool kn_c_widens_bytes(const kn_c_writing *g, int v)
 {
     return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 && kn_c_is_adjacent(g->w, v);
 }
@@ -37,7 +37,7 @@ static bool is_taken(const kn_c_writing *g, int v)
 }
 
 /* Is it of contiguous 16-bit floats that only become f32? Those are converted before, too. */
-bool kn_c_widens(const kn_c_writing *g, int v)
+bool kn_c_widens_halves(const kn_c_writing *g, int v)
 {
     if (!g->widened || g->l.way[v] != KN_C_READ || !kn_is_half(kn_c_value_at(g, v)->dtype) ||
         !kn_c_is_adjacent(g->w, v) || g->l.array[v] || is_taken(g, v))
@@ -92,12 +92,12 @@ void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *a
         if (kn_c_narrows(g, s, loop))
             kn_c_line(g->w, "f32 out%d[KN_FOLD_LANES];", s);
     for (int v = 0; v < g->w->ph->nest.values.len; v++) {
-        if (kn_c_reads(g, v, loop) && kn_c_widens(g, v)) {
+        if (kn_c_reads(g, v, loop) && kn_c_widens_halves(g, v)) {
             kn_c_line(g->w, "f32 wide%d[KN_FOLD_LANES];", v);
             kn_c_line(g->w, "kn_widen_%s(wide%d, %s%d%s);", kn_c_type(kn_c_value_at(g, v)->dtype),
                       v, what, v, at);
         }
-        if (!kn_c_reads(g, v, loop) || !kn_c_can_widen(g, v))
+        if (!kn_c_reads(g, v, loop) || !kn_c_widens_bytes(g, v))
             continue;
         const char *type = kn_c_wide_type(g, v);
         kn_c_line(g->w, "%s wide%d[KN_FOLD_LANES];", type, v);

@@ -205,7 +205,7 @@ const char *kn_c_expression(kn_c_writing *g, int i, int loop)
     }
     for (int k = 0; k < v->nin; k++)
         in[k] = kn_c_operand(g, v->in[k], loop);
-    if (kn_c_widens(g, v->in[0])) /* it is an f32 already */
+    if (kn_c_widens_halves(g, v->in[0])) /* it is an f32 already */
         return in[0];
     return kn_c_op(w->a, v->op, kn_c_value_at(g, v->in[v->nin - 1])->dtype, v->dtype, in);
 }

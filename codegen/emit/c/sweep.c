@@ -20,9 +20,9 @@ static void want(kn_c_writing *g, int v)
     const char *type = kn_c_type(kn_c_value_at(g, v)->dtype), *name = kn_c_value(w, v);
     if (g->l.way[v] != KN_C_READ || g->loaded[v])
         return;
-    if (kn_c_widens(g, v)) {
+    if (kn_c_widens_halves(g, v)) {
         kn_c_line(w, "const f32 %s = wide%d[j];", name, v);
-    } else if (g->widened && kn_c_can_widen(g, v)) {
+    } else if (g->widened && kn_c_widens_bytes(g, v)) {
         kn_c_line(w, "const %s %s = wide%d[j];", kn_c_wide_type(g, v), name, v);
     } else if (w->masked && !can_guard(g, v)) {
         kn_c_line(w, "const %s %s = rest%d[j];", type, name, v);

@@ -237,22 +237,22 @@ void kn_c_put_loop(kn_c_writing *g, int loop);
 /* Does loop `loop` use value v, which is read? Does it write by store s? */
 bool kn_c_reads(const kn_c_writing *g, int v, int loop);
 bool kn_c_stores_in(const kn_c_writing *g, int s, int loop);
+/* What store s of the loop writes of a lane. */
+const char *kn_c_stored(kn_c_writing *g, int s, int loop);
 
 /* ---- convert.c ---- */
 
 /* Is v of contiguous bytes, which are widened before; and the type that they get? */
-bool kn_c_can_widen(const kn_c_writing *g, int v);
+bool kn_c_widens_bytes(const kn_c_writing *g, int v);
 const char *kn_c_wide_type(const kn_c_writing *g, int v);
 /* Is value v, which the loop reads, made an f32 before? */
-bool kn_c_widens(const kn_c_writing *g, int v);
+bool kn_c_widens_halves(const kn_c_writing *g, int v);
 /* Does store s write what is converted behind the loop; and the store that does so to value v, or -1? */
 bool kn_c_narrows(const kn_c_writing *g, int s, int loop);
 int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop);
 /* Before the loop, of what lies at "p3" and `at` behind; and behind it, to "q0". */
 void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *at);
 void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *at);
-/* What store s writes in it. */
-const char *kn_c_stored(kn_c_writing *g, int s, int loop);
 
 /* ---- transpose.c ---- */
 

@@ -44,16 +44,16 @@ static bool overwrites_copies(const kn_phase *ph)
 
 void kn_cuda_skew(kn_cuda_writer *w)
 {
-    const bool columns = w->ph->how.walk == KN_WALK_COLS, blocks = w->ph->how.skewed;
+    const bool columns = w->ph->how.walk == KN_WALK_COLS, of_grid = w->ph->how.skewed;
     const char *more = columns ? " && gridDim.x / blocks < tiles" : " && gridDim.x / blocks < work";
-    kn_cuda_line(w, "if (threadIdx.x == 0%s)", blocks ? "" : more);
+    kn_cuda_line(w, "if (threadIdx.x == 0%s)", of_grid ? "" : more);
     kn_cuda_line(w, "    kn_spin(%s);",
                  kn_cuda_printed(w,
-                                 blocks ? "blockIdx.x * (unsigned)p%d_skew / gridDim.x"
-                                        : "blockIdx.x / blocks * (unsigned)p%d_skew",
+                                 of_grid ? "blockIdx.x * (unsigned)p%d_skew / gridDim.x"
+                                         : "blockIdx.x / blocks * (unsigned)p%d_skew",
                                  w->p));
-    if (blocks ||
-        columns) /* of rows of clusters one thread starts the copies, which all wait for */
+    /* rows of clusters need no barrier: one thread starts their copies, and all wait for these */
+    if (of_grid || columns)
         kn_cuda_line(w, "__syncthreads(); // the skew has passed");
 }
 
