@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A launcher of the compiler: an object that a build has made by this very command is copied from there.
+# A launcher of the compiler: an object that a build has made by this very command, since its source changed, is copied.
 # usage: reuse.sh TABLE COMPILER OPTION ...; TABLE is what compiled.py prints
 set -euo pipefail
 table=$1
@@ -16,7 +16,7 @@ for ((i = 0; i < ${#words[@]}; i++)); do
     esac
 done
 while IFS=$'\t' read -r made from; do
-    if [[ $made == "${command[*]}" ]]; then
+    if [[ $made == "${command[*]}" && $from -nt ${words[-1]} ]]; then
         cp "$from" "$object"
         [[ -z $depends ]] || echo "$object:" >"$depends"
         echo "$object" >>"$(dirname "$table")/reused"

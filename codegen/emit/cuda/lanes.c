@@ -312,18 +312,18 @@ static void write_runs(kn_cuda_writer *w, int run, const bool *once, const bool 
 void kn_cuda_lanes(kn_cuda_writer *w)
 {
     const int n = w->ph->nest.values.len, vec = w->ph->how.vec;
-    const int run = vec > 1 ? run_of(w) : 1;
     bool *once = KN_NEW_ARRAY(w->t->arena, bool, n + 1),
          *each = KN_NEW_ARRAY(w->t->arena, bool, n + 1);
     if (vec == 1) {
-        divide(w, run, once, each);
+        divide(w, 1, once, each);
         begin_lane(w);
         for (int i = 0; i < n; i++)
-            if (each[i] || !only_divides(w))
+            if (each[i])
                 write_element(w, i);
         write_uses(w);
         return;
     }
+    const int run = run_of(w);
     w->paired = has_pairs(w) ? KN_NEW_ARRAY(w->t->arena, bool, n + 1) : NULL;
     divide(w, run, once, each);
     if (run > 1)
