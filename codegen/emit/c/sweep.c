@@ -613,6 +613,16 @@ static bool stores_over_kept(const kn_c_writing *g, int loop)
     return false;
 }
 
+/* Has the loop so many operations that writing it twice costs more to compile than its remainder takes? */
+static bool is_long(const kn_c_writing *g, int loop)
+{
+    enum { MOST = 200 };
+    int n = 0;
+    for (int v = 0; v < g->w->ph->nest.values.len; v++)
+        n += g->l.way[v] == KN_C_INLINE && g->l.loop[v] == loop;
+    return n > MOST;
+}
+
 void kn_c_put_loop(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
@@ -626,7 +636,7 @@ void kn_c_put_loop(kn_c_writing *g, int loop)
         put_short_adding_loop(g, loop);
     } else if (adds(g, loop)) {
         put_adding_loop(g, loop);
-    } else if (g->l.group || w->ordered || stores_over_kept(g, loop)) {
+    } else if (g->l.group || w->ordered || stores_over_kept(g, loop) || is_long(g, loop)) {
         put_each_lane(g, loop);
     } else if (w->mode == KN_C_SHORT) {
         put_short_loop(g, loop);
