@@ -118,19 +118,22 @@ static void test_random_programs(void **state)
  * a vector. */
 static void test_golden_programs(void **state)
 {
-    static const char *const sizes[] = {"N=7 C=130 H=1 W=2 M=67", "N=2 C=64 H=17 W=31 M=300",
-                                        "N=300 C=32 H=2 W=2 M=16", "N=0 C=32 H=2 W=3 M=4",
-                                        "N=3 C=1061 H=1 W=2 M=2085"};
+    static const char *const sizes[] = {"N=3 C=1061 H=1 W=2 M=2085", "N=7 C=130 H=1 W=2 M=67",
+                                        "N=2 C=64 H=17 W=31 M=300", "N=300 C=32 H=2 W=2 M=16",
+                                        "N=0 C=32 H=2 W=3 M=4"};
     glob_t files;
     (void)state;
     need_compiler();
     assert_int_equal(glob("tests/compiled/*.kiln", 0, NULL, &files), 0);
-    const size_t own = files.gl_pathc; /* these at all sizes, sanitized at one */
+    const size_t own =
+        files.gl_pathc; /* these at the first and every second other, sanitized at one */
     assert_int_equal(glob("tests/golden/programs/*.kiln", GLOB_APPEND, NULL, &files), 0);
     for (size_t f = 0; f < files.gl_pathc; f += f < own ? 1 : EFFORT(1, 5)) {
         const size_t step = f < own ? EFFORT(1, 4) : 4;
         for (size_t s = f % step; s < sizeof sizes / sizeof *sizes; s += step) {
             kn_arena a;
+            if (step == 1 && s > 0 && (s + f) % 2)
+                continue;
             kn_arena_init(&a, NULL);
             program *p = program_read(&a, files.gl_pathv[f], sizes[s], f + 1);
             if (p) /* else there is no maximum of nothing, or groups do not divide channels */
