@@ -64,12 +64,8 @@ bool kn_c_can_be_narrow(const kn_phase *p)
 
 bool kn_c_calls(const kn_phase *p)
 {
-    const kn_value *values = p->nest.values.data;
     for (int v = 0; v < p->nest.values.len; v++)
-        if (values[v].kind == KN_V_GATHER ||
-            (values[v].kind == KN_V_ELEM &&
-             !kn_c_is_inline(values[v].op, values[values[v].in[values[v].nin - 1]].dtype,
-                             values[v].dtype)))
+        if (kn_c_is_called(p, v))
             return true;
     return false;
 }

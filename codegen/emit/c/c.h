@@ -44,7 +44,8 @@ typedef struct kn_c_text {
 bool kn_c_can_be_narrow(const kn_phase *p);
 /* Can groups of a phase be short rows, if they are few members? Else it has none, or members along several axes. */
 bool kn_c_can_be_short(const kn_phase *p);
-/* Do loops over lanes leave operations to functions, which blocks of few lanes would call for each? */
+/* Do loops over lanes leave value v to a function; and any, which blocks of few lanes would call for each? */
+bool kn_c_is_called(const kn_phase *p, int v);
 bool kn_c_calls(const kn_phase *p);
 /* The reduction whose accumulator has the result of reduction r: itself, or one that it is a part of. A sum of f32 is found
  * beside the variance of the same value, from one addition for a block and not for each member. */

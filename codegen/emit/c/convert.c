@@ -23,15 +23,16 @@ static bool is_cast(const kn_c_writing *g, int v, bool to_half)
     return to_half ? from == KN_F32 && kn_is_half(to) : kn_is_half(from) && to == KN_F32;
 }
 
-/* Does a reduction or a store take value v as it is? */
-static bool is_taken(const kn_c_writing *g, int v)
+/* Does a reduction or a store other than `but` (-1: any) take value v as it is? */
+static bool is_taken(const kn_c_writing *g, int v, int but)
 {
     const kn_phase *p = g->w->ph;
     for (int r = 0; r < p->nest.reds.len; r++)
         if (p->nest.reds.data[r].value == v)
             return true;
     for (int s = 0; s < p->nest.stores.len; s++)
-        if (p->nest.stores.data[s].kind != KN_STORE_PARTIAL && p->nest.stores.data[s].value == v)
+        if (s != but && p->nest.stores.data[s].kind != KN_STORE_PARTIAL &&
+            p->nest.stores.data[s].value == v)
             return true;
     return false;
 }
@@ -40,7 +41,7 @@ static bool is_taken(const kn_c_writing *g, int v)
 bool kn_c_widens_halves(const kn_c_writing *g, int v)
 {
     if (!g->widened || g->l.way[v] != KN_C_READ || !kn_is_half(kn_c_value_at(g, v)->dtype) ||
-        !kn_c_is_adjacent(g->w, v) || g->l.array[v] || is_taken(g, v))
+        !kn_c_is_adjacent(g->w, v) || g->l.array[v] || is_taken(g, v, -1))
         return false;
     for (int i = 0; i < g->w->ph->nest.values.len; i++)
         for (int k = 0; k < kn_c_value_at(g, i)->nin; k++)
@@ -54,33 +55,24 @@ bool kn_c_widens_halves(const kn_c_writing *g, int v)
 bool kn_c_narrows(const kn_c_writing *g, int s, int loop)
 {
     const kn_c_writer *w = g->w;
-    const kn_phase *p = w->ph;
     const kn_store *st = kn_c_store_at(g, s);
     if (!g->widened || !kn_c_stores_in(g, s, loop) || st->kind != KN_STORE_ELEMENT ||
         !is_cast(g, st->value, true) || g->l.array[st->value] ||
         g->l.way[st->value] != KN_C_INLINE || g->l.loop[st->value] != loop ||
         !(w->store_copy[s] >= 0 || st->access.kind[w->axis] == KN_STRIDE_ONE))
         return false;
-    for (int i = 0; i < p->nest.values.len; i++)
+    for (int i = 0; i < w->ph->nest.values.len; i++)
         for (int k = 0; k < kn_c_value_at(g, i)->nin; k++)
             if (kn_c_value_at(g, i)->in[k] == st->value && g->l.way[i])
                 return false;
-    for (int i = 0; i < p->nest.stores.len; i++)
-        if (i != s && p->nest.stores.data[i].kind != KN_STORE_PARTIAL &&
-            p->nest.stores.data[i].value == st->value)
-            return false;
-    for (int r = 0; r < p->nest.reds.len; r++)
-        if (p->nest.reds.data[r].value == st->value)
-            return false;
-    return true;
+    return !is_taken(g, st->value, s);
 }
 
 /* The store that narrows value v, if there is one; else -1. */
 int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop)
 {
     for (int s = 0; s < g->w->ph->nest.stores.len; s++)
-        if (g->l.store_loop[s] >= 0 && kn_c_store_at(g, s)->kind == KN_STORE_ELEMENT &&
-            kn_c_store_at(g, s)->value == v && kn_c_narrows(g, s, loop))
+        if (kn_c_store_at(g, s)->value == v && kn_c_narrows(g, s, loop))
             return s;
     return -1;
 }

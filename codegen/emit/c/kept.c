@@ -10,10 +10,7 @@ static bool is_loops(const kn_c_writer *w)
         const kn_value *value = &p->nest.values.data[v];
         if (!w->needed[v] || kn_c_is_fixed(value) || kn_c_is_group(value))
             continue;
-        if (value->kind == KN_V_GATHER ||
-            (value->kind == KN_V_ELEM &&
-             !kn_c_is_inline(value->op, p->nest.values.data[value->in[value->nin - 1]].dtype,
-                             value->dtype)))
+        if (kn_c_is_called(p, v))
             return false;
     }
     for (int r = 0; r < p->nest.reds.len; r++)

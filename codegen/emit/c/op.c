@@ -137,6 +137,14 @@ bool kn_c_is_inline(kn_op op, kn_dtype type, kn_dtype to)
     return (op == KN_OP_CAST ? cast_form(type, to) : form_of(op, type)) != NULL;
 }
 
+bool kn_c_is_called(const kn_phase *p, int v)
+{
+    const kn_value *values = p->nest.values.data, *value = &values[v];
+    return value->kind == KN_V_GATHER ||
+           (value->kind == KN_V_ELEM &&
+            !kn_c_is_inline(value->op, values[value->in[value->nin - 1]].dtype, value->dtype));
+}
+
 kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red)
 {
     kn_dtype t = p->nest.values.data[red->value].dtype;
