@@ -139,37 +139,45 @@ static void write_vector_store(kn_cuda_writer *w, int i)
                  kn_phase_vector_axis(w->ph));
 }
 
-/* Declares vectors for the quotients that come first. False: there are none. */
-static bool declare_quotients(kn_cuda_writer *w)
+bool kn_cuda_has_first_quotients(const kn_cuda_writer *w)
 {
     bool any = false;
     for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (kn_cuda_divides_first(w, i)) {
-            kn_cuda_line(w, "%s %s;", kn_cuda_vector_type(w, i), kn_cuda_vector(w, i));
-            any = true;
-        }
+        any = any || kn_cuda_divides_first(w, i);
     return any;
+}
+
+void kn_cuda_divide_first(kn_cuda_writer *w, kn_cuda_pass *pass, const kn_cuda_unrolled *all)
+{
+    const char *steps = all ? kn_cuda_printed(w, "[%d]", all->steps) : "";
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (kn_cuda_divides_first(w, i))
+            kn_cuda_line(w, "%s %s_vec%s;", kn_cuda_vector_type(w, i), kn_cuda_value(w, i), steps);
+    kn_cuda_line(w, "bool exact = true;");
+    w->quotients = KN_BY_RECIPROCAL;
+    pass(w, all);
+    w->quotients = KN_BY_DIVISION;
+    kn_cuda_open(w, "if (!exact)");
+    pass(w, all);
+    kn_cuda_close(w);
+    w->quotients = KN_FOUND;
+}
+
+static void pass_over_lanes(kn_cuda_writer *w, const kn_cuda_unrolled *none)
+{
+    (void)none;
+    kn_cuda_lanes(w);
 }
 
 /* The lanes of a step. Its quotients come first, so that only they, and what they are computed from, are generated twice. */
 static void write_lanes(kn_cuda_writer *w)
 {
-    if (w->before_steps) {
-        kn_cuda_lanes(w);
-        return;
-    }
-    if (declare_quotients(w)) {
-        kn_cuda_line(w, "bool exact = true;");
-        w->quotients = KN_BY_RECIPROCAL;
-        kn_cuda_lanes(w);
-        w->quotients = KN_BY_DIVISION;
-        kn_cuda_open(w, "if (!exact)");
-        kn_cuda_lanes(w);
-        kn_cuda_close(w);
-        w->quotients = KN_FOUND;
-    }
+    const bool first = !w->before_steps && kn_cuda_has_first_quotients(w);
+    if (first)
+        kn_cuda_divide_first(w, pass_over_lanes, NULL);
     kn_cuda_lanes(w);
-    w->quotients = KN_EACH_TESTED;
+    if (first)
+        w->quotients = KN_EACH_TESTED;
 }
 
 void kn_cuda_step(kn_cuda_writer *w)

@@ -124,38 +124,16 @@ void kn_cuda_mark_in_shared(kn_cuda_writer *w)
         w->loaded[i] = w->loaded[i] || (w->need[i] && kn_kept(w->ph, i) == KN_KEEP_SHARED);
 }
 
-static void lanes_of_quotients(kn_cuda_writer *w)
+static void quotients_of_step(kn_cuda_writer *w)
 {
     w->in_step = true;
     kn_cuda_lanes(w);
     w->in_step = false;
 }
 
-static bool divides_before_steps(kn_cuda_writer *w)
+static void pass_over_steps(kn_cuda_writer *w, const kn_cuda_unrolled *all)
 {
-    bool any = false;
-    w->before_steps = true;
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        any = any || kn_cuda_divides_first(w, i);
-    w->before_steps = any;
-    return any;
-}
-
-/* The quotients of all steps, as step.c writes those of all lanes. */
-static void divide_before_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
-{
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (kn_cuda_divides_first(w, i))
-            kn_cuda_line(w, "%s %s_vec[%d];", kn_cuda_vector_type(w, i), kn_cuda_value(w, i),
-                         u->steps);
-    kn_cuda_line(w, "bool exact = true;");
-    w->quotients = KN_BY_RECIPROCAL;
-    kn_cuda_write_unrolled(w, u, lanes_of_quotients);
-    w->quotients = KN_BY_DIVISION;
-    kn_cuda_open(w, "if (!exact)");
-    kn_cuda_write_unrolled(w, u, lanes_of_quotients);
-    kn_cuda_close(w);
-    w->quotients = KN_FOUND;
+    kn_cuda_write_unrolled(w, all, quotients_of_step);
 }
 
 /* The steps, with what they load in registers. */
@@ -245,12 +223,14 @@ void kn_cuda_write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
         kn_cuda_load_all_steps(w, by);
     const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, w->loop->guarded);
     kn_cuda_load_steps(w, &all);
-    if (!divides_before_steps(w)) {
+    w->before_steps = true;
+    w->before_steps = kn_cuda_has_first_quotients(w);
+    if (!w->before_steps) {
         write_loaded_steps(w, &all);
         return;
     }
     kn_cuda_block(w, "");
-    divide_before_steps(w, &all);
+    kn_cuda_divide_first(w, pass_over_steps, &all);
     write_loaded_steps(w, &all);
     kn_cuda_close(w);
     w->before_steps = false;

@@ -345,6 +345,11 @@ kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by, 
 /* Does `what` for each: kn_cuda_step(), or moves between registers and memory. */
 void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
                             void (*what)(kn_cuda_writer *));
+/* step.c: does the step, or all of them (before_steps), have quotients that come first? These: declared, and computed by
+ * passes over its lanes, or over all steps. */
+typedef void kn_cuda_pass(kn_cuda_writer *w, const kn_cuda_unrolled *all);
+bool kn_cuda_has_first_quotients(const kn_cuda_writer *w);
+void kn_cuda_divide_first(kn_cuda_writer *w, kn_cuda_pass *pass, const kn_cuda_unrolled *all);
 /* The loads into registers that this sweep does, for all steps; these, and then the steps. */
 void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u);
 void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u);
