@@ -5,7 +5,8 @@
 
 The model is codegen/model/predict.c; each measured workload carries what it predicts, part by part (`kiln explain --json`). A part is
 proportional to one coefficient of codegen/model/machine.c, so that other coefficients are factors on the parts: those are looked for that
-make the mean of |log(predicted / measured)| least. Times are multiplied by their factor, rates divided."""
+make the mean of |log(predicted / measured)| least. Times are multiplied by their factor, rates divided. Workloads with phases
+side by side are left out."""
 import argparse
 import json
 import math
@@ -64,11 +65,10 @@ def fit(workloads):
     return factors
 
 
-def check(path, workload):
-    """The formula here is predict.c's: what it comes to is what kiln said, but for the rounding of the parts."""
+def one_after_another(workload):
+    """Whether the sum of its phases is what kiln said, but for rounding: phases side by side overlap."""
     us, said = predicted_us(workload, dict.fromkeys(COEFFICIENTS, 1.0)), workload["predicted_us"]
-    if abs(us - said) > 0.01 + 1e-3 * said:
-        raise SystemExit(f"{path}, {workload['name']}: predicted {said} us, but its parts come to {us:.3f}")
+    return abs(us - said) <= 0.01 + 1e-3 * said
 
 
 def read(paths):
@@ -76,8 +76,7 @@ def read(paths):
         with open(path) as f:
             measured = json.load(f)
         for w in measured["workloads"]:
-            if w["ok"] and w["us"] > 0 and w["explained"]:
-                check(path, w)
+            if w["ok"] and w["us"] > 0 and w["explained"] and one_after_another(w):
                 yield {**w, "forced": measured.get("schedule") or ""}
 
 

@@ -26,7 +26,8 @@ CODEGEN_MOST = 3  # files that a cycle inside codegen may have without being lis
 
 # What the build writes, and the folder whose it is.
 GENERATED = {"prelude": "codegen/emit/cuda/prelude", "c": "codegen/emit/c", "shim": "runtime/emu/compile/shim",
-             "generator.c": "codegen/emit/cuda/generator.c", "explain_page_css.c": "runtime/explain_page_css.c"}
+             "generator.c": "codegen/emit/cuda/generator.c", "explain_page_css.c": "runtime/explain_page_css.c",
+             "cuda_probes.c": "runtime/cuda/cuda_probes.c"}
 
 
 def files_of(pattern):

@@ -8,14 +8,14 @@ static const struct {
     const char *arch;
     kn_target target;
 } known[] = {
-    {"sm_70", {"cuda", 70, 80, 1024, 2048, 96 * 1024, true, 0}},
-    {"sm_75", {"cuda", 75, 40, 1024, 1024, 64 * 1024, true, 0}},
-    {"sm_80", {"cuda", 80, 108, 1024, 2048, 163 * 1024, true, 0}},
-    {"sm_86", {"cuda", 86, 84, 1024, 1536, 99 * 1024, true, 0}},
-    {"sm_89", {"cuda", 89, 128, 1024, 1536, 99 * 1024, true, 0}},
-    {"sm_90", {"cuda", 90, 132, 1024, 2048, 227 * 1024, true, KN_MOST_CLUSTER}},
-    {"sm_100", {"cuda", 100, 148, 1024, 2048, 227 * 1024, true, KN_MOST_CLUSTER}},
-    {"sm_120", {"cuda", 120, 170, 1024, 1536, 99 * 1024, true, 8}},
+    {"sm_70", {"cuda", 70, 80, 1024, 2048, 96 * 1024, true, 0, NULL}},
+    {"sm_75", {"cuda", 75, 40, 1024, 1024, 64 * 1024, true, 0, NULL}},
+    {"sm_80", {"cuda", 80, 108, 1024, 2048, 163 * 1024, true, 0, NULL}},
+    {"sm_86", {"cuda", 86, 84, 1024, 1536, 99 * 1024, true, 0, NULL}},
+    {"sm_89", {"cuda", 89, 128, 1024, 1536, 99 * 1024, true, 0, NULL}},
+    {"sm_90", {"cuda", 90, 132, 1024, 2048, 227 * 1024, true, KN_MOST_CLUSTER, NULL}},
+    {"sm_100", {"cuda", 100, 148, 1024, 2048, 227 * 1024, true, KN_MOST_CLUSTER, NULL}},
+    {"sm_120", {"cuda", 120, 170, 1024, 1536, 99 * 1024, true, 8, NULL}},
 };
 
 int kn_target_most_cluster(int sm) { return sm < 90 ? 0 : sm < 110 ? KN_MOST_CLUSTER : 8; }

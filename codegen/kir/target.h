@@ -16,6 +16,9 @@ typedef struct kn_target {
     int smem_block;       /* bytes of shared memory a block may have */
     bool cooperative;     /* grid barriers are possible */
     int cluster;          /* the largest cluster, in blocks; 0: no clusters */
+    /* What things take there, which is its owner's; NULL: what they take on the kind of machine that the model knows
+     * best (codegen/model/machine.h). */
+    const struct kn_machine *machine;
 } kn_target;
 
 /* The largest cluster on this architecture: 8 blocks, or 16 on data-centre chips (CUDA C++ Programming Guide, "Thread

@@ -1,5 +1,7 @@
 #include "codegen/model/machine.h"
 
+#include <string.h>
+
 /* NVIDIA H200. */
 static const kn_machine gpu = {
     .launch = 2700,
@@ -55,7 +57,31 @@ static const kn_machine cpu = {
     .addition = 0.5,
 };
 
-const kn_machine *kn_machine_of(const kn_target *target) { return target->sm ? &gpu : &cpu; }
+/* GPUs with an H200's multiprocessors, whose memory differs; by the driver's names. */
+static const struct {
+    const char *name;
+    double memory, stream;
+} known[] = {
+    {"NVIDIA H200", 4130, 4400},
+    {"NVIDIA H100 80GB HBM3", 2870, 3055},
+};
+
+bool kn_machine_named(const char *name, kn_machine *m)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, name) == 0) {
+            *m = gpu;
+            m->memory = known[i].memory;
+            m->stream = known[i].stream;
+            return true;
+        }
+    return false;
+}
+
+const kn_machine *kn_machine_of(const kn_target *target)
+{
+    return target->machine ? target->machine : target->sm ? &gpu : &cpu;
+}
 
 double kn_barrier_bytes(const kn_target *target)
 {

@@ -43,8 +43,10 @@ typedef struct kn_machine {
     double evict_first, evict_last;
 } kn_machine;
 
-/* The coefficients of a GPU, or of a host. */
+/* The target's own coefficients; where it has none, those of an H200, or of a host. */
 const kn_machine *kn_machine_of(const kn_target *target);
+/* Those that were fitted to a GPU, by the driver's name of it. False: there are none; probes.h has some for any GPU. */
+bool kn_machine_named(const char *name, kn_machine *m);
 
 /* Bytes that the machine could move in the time of a grid barrier. */
 double kn_barrier_bytes(const kn_target *target);

@@ -38,9 +38,11 @@ enum { /* cuDeviceGetAttribute */
        KN_CU_DEV_MAX_THREADS_PER_BLOCK = 1,
        KN_CU_DEV_SHARED_PER_BLOCK = 8,
        KN_CU_DEV_MULTIPROCESSORS = 16,
+       KN_CU_DEV_L2_BYTES = 38,
        KN_CU_DEV_MAX_THREADS_PER_MULTIPROCESSOR = 39,
        KN_CU_DEV_SM_MAJOR = 75,
        KN_CU_DEV_SM_MINOR = 76,
+       KN_CU_DEV_SHARED_PER_MULTIPROCESSOR = 81,
        KN_CU_DEV_PAGEABLE_MEMORY = 88, /* it uses all of the host's memory */
        KN_CU_DEV_COOPERATIVE_LAUNCH = 95,
        KN_CU_DEV_SHARED_PER_BLOCK_OPTIN = 97,
@@ -66,6 +68,9 @@ enum {
 }; /* cuMemHostAlloc: for all contexts, at an address of the GPU's */
 enum { KN_CU_IPC_PEER_ACCESS = 1 }; /* cuIpcOpenMemHandle: the other GPU's memory is written, too */
 enum { KN_CU_CAPTURE_RELAXED = 2 }; /* calls that a capture would forbid are the caller's affair */
+enum {
+    KN_CU_STREAM_NON_BLOCKING = 1
+};                                    /* cuStreamCreate: it does not wait for the default stream */
 enum { KN_CU_STREAM_PER_THREAD = 2 }; /* a handle: the calling thread's default stream */
 
 enum { /* kn_cu_launch_attribute */

@@ -6,6 +6,7 @@
 #ifndef KN_RUNTIME_CUDA_CUDA_DEVICE_H
 #define KN_RUNTIME_CUDA_CUDA_DEVICE_H
 
+#include "codegen/model/machine.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/identity.h"
 #include "runtime/device/device.h"
@@ -15,6 +16,7 @@ typedef struct kn_cuda {
     const kn_driver *driver;
     kn_allocator from;
     kn_target target;
+    kn_machine machine; /* target.machine, if that is set */
     int ordinal;
     int device; /* the driver's handle */
     bool uses_host_memory;

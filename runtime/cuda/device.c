@@ -1,4 +1,5 @@
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/measure.h"
 #include "runtime/cuda/peer.h"
 #include "runtime/cuda/pointer.h"
 
@@ -64,7 +65,9 @@ static kn_status open_on(kn_cuda *d)
     KN_TRY(KN_CU(d->driver, cuDeviceGet, &d->device, d->ordinal));
     KN_TRY(read_target(d));
     KN_TRY(check_compiler(d));
-    return KN_CU(d->driver, cuDevicePrimaryCtxRetain, &d->context, d->device);
+    KN_TRY(KN_CU(d->driver, cuDevicePrimaryCtxRetain, &d->context, d->device));
+    kn_cuda_learn(d);
+    return KN_OK;
 }
 
 static kn_status cuda_open(const kn_device_config *config, kn_device **dev)
