@@ -231,9 +231,9 @@ static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
     return steps;
 }
 
-/* Does the sweep load more beside what registers hold than there are registers for, or would what it computes with take
- * more, as 16-bit elements do that become f32? Without a branch in each step the compiler would move all loads, and all
- * conversions, to the front. */
+/* Does the sweep load more vectors beside what registers hold than there are registers for, or would what it computes with
+ * take more, as 16-bit elements do that become f32? Without a branch in each step the compiler would move all loads, and
+ * all conversions, to the front. Loads of single elements it keeps apart itself. */
 static bool exceeds_registers(const loop_site *s)
 {
     const kn_phase *ph = s->ph;
@@ -243,7 +243,7 @@ static bool exceeds_registers(const loop_site *s)
         const kn_hold *h = kn_hold_of(ph, i);
         bool held = h && h->where == KN_KEEP_REGISTERS && h->room == i &&
                     (kn_value_at(ph, i)->kind == KN_V_LOAD || h->since < s->sweep);
-        bool loaded = !h && loads_value(s, i);
+        bool loaded = !h && ph->how.vec > 1 && loads_value(s, i);
         bool narrow = h && s->need[i] && kn_is_half(kn_value_at(ph, i)->dtype);
         any = any || loaded;
         words += held || loaded ? kn_kept_words(ph, i) : 0;
