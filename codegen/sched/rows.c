@@ -114,14 +114,45 @@ static bool wastes_steps(int64_t n, int steps, int most)
     return lanes > WARP && (lanes_for(n, most) <= WARP || 4 * n <= 3 * steps * lanes);
 }
 
-/* most_steps(), but more of steps of two registers with a single element each, of few bytes, where there are groups for all
- * threads. */
+/* Is so much computed for each byte that is moved that time goes to instructions? Of few bytes it is what every step takes. */
+static bool is_light(const kn_phase *ph)
+{
+    enum { HEAVY = 8, ADDITIONS_A_BYTE = 6 };
+    int bytes = 0, additions = 0;
+    if (kn_shares_blocks(ph))
+        return true;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_is_reread(ph, i) &&
+            ph->nest.values.data[i].access->axes & ((1u << ph->nest.ngroup) - 1))
+            bytes += kn_bytes(ph->nest.values.data[i].dtype);
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (ph->nest.stores.data[i].kind == KN_STORE_ELEMENT)
+            bytes += kn_bytes(ph->nest.values.data[ph->nest.stores.data[i].value].dtype);
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_value_at(ph, i)->kind == KN_V_ELEM && kn_value_at(ph, i)->level == KN_ELEMENT)
+            additions += kn_ops[kn_value_at(ph, i)->op].cost;
+    return bytes < HEAVY || additions >= ADDITIONS_A_BYTE * bytes;
+}
+
+/* Does a thread take as many steps as its group has for it, and not a power of two of them, so that the last alone is
+ * checked? That is a kernel for each number of steps. */
+static bool takes_exact_steps(const kn_phase *ph)
+{
+    return !ph->how.cluster && ph->how.vec <= FEW_ELEMENTS && is_light(ph);
+}
+
+/* most_steps(); where there are groups for all threads, all that registers allow of exact steps, and more of steps of two
+ * registers with a single element each, of few bytes. */
 static int kept_steps(const kn_phase *ph, const kn_target *target, int words, int limit)
 {
     enum { MOST = 2 * KN_KEEP_STEPS, BYTES = THREAD_BYTES / MOST };
     const bool pairs =
         words == 2 && ph->how.vec == 1 && crowded(ph, target) && moved_a_step(ph) <= BYTES;
-    return pairs && limit == KN_KEEP_STEPS ? MOST : most_steps(ph, words, limit);
+    if (pairs && limit == KN_KEEP_STEPS)
+        return MOST;
+    if (words > 2 && words <= KEEP_REGISTERS && takes_exact_steps(ph) && crowded(ph, target))
+        return KEEP_REGISTERS / words;
+    return most_steps(ph, words, limit);
 }
 
 /* The most steps of a thread that keeps in registers all that is read again; 0 if there is nothing, or no register,
@@ -351,7 +382,7 @@ static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
     const int64_t fewest = lanes_for(n, steps_of_lane(ph, target, true));
     const bool busy = ph->how.vec > 1 && fewest * groups >= (int64_t)target->units * BUSY;
     const int64_t lanes = busy ? fewest : lanes_for(n, steps_of_lane(ph, target, false));
-    return part_of_warp(n, lanes < WARP ? lanes : WARP, busy);
+    return part_of_warp(n, lanes < WARP ? lanes : WARP, busy || takes_exact_steps(ph));
 }
 
 /* Threads of blocks that take a group each and read it once: all that a block may have, unless the last wave of such
@@ -431,23 +462,6 @@ static int needed_steps(const kn_phase *ph)
     return (int)kn_power_of_two_from(kn_ceil_div(steps(ph), ph->how.tpg));
 }
 
-/* Is so much computed for each byte that is moved that time goes to instructions? */
-static bool is_light(const kn_phase *ph)
-{
-    enum { HEAVY = 8 };
-    int bytes = 0;
-    if (kn_shares_blocks(ph))
-        return true;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_is_reread(ph, i) &&
-            ph->nest.values.data[i].access->axes & ((1u << ph->nest.ngroup) - 1))
-            bytes += kn_bytes(ph->nest.values.data[i].dtype);
-    for (int i = 0; i < ph->nest.stores.len; i++)
-        if (ph->nest.stores.data[i].kind == KN_STORE_ELEMENT)
-            bytes += kn_bytes(ph->nest.values.data[ph->nest.stores.data[i].value].dtype);
-    return bytes < HEAVY;
-}
-
 /* First steps that have members for all threads. */
 static int full_steps(const kn_phase *ph) { return (int)(ph->nest.members / kn_phase_step(ph)); }
 
@@ -480,12 +494,10 @@ static void keep_in_registers(const kn_site *at, kn_phase *ph)
         keep_one_step(at->arena, ph);
         return;
     }
-    const bool light = !ph->how.cluster && is_light(ph),
-               few = !ph->how.cluster && ph->how.tpg <= SHORT_LANES;
+    const bool few = !ph->how.cluster && (ph->how.tpg <= SHORT_LANES || is_light(ph));
     const int taken = (int)kn_ceil_div(steps(ph), ph->how.tpg), full = full_steps(ph);
-    if ((light && ph->how.vec <= FEW_ELEMENTS) ||
-        ((light || few) && ph->how.vec > 1 && full == taken &&
-         (full <= SHORT_STEPS || full == needed_steps(ph)))) {
+    if (takes_exact_steps(ph) || (few && ph->how.vec > 1 && full == taken &&
+                                  (full <= SHORT_STEPS || full == needed_steps(ph)))) {
         ph->how.steps = taken ? taken : 1;
         ph->how.full = full;
         return;

@@ -213,6 +213,30 @@ static bool spills_vectors(const kn_phase *ph, const kn_target *target)
            kn_has_wide_functions(ph, target);
 }
 
+/* Registers of a lane of columns for what its sweep accumulates, of the sweep that has most. */
+static int accumulator_words(const kn_phase *ph)
+{
+    int most = 0;
+    for (int t = 0; t < ph->nest.nsweeps; t++) {
+        int words = 0;
+        for (int r = 0; r < ph->nest.reds.len; r++)
+            words += ph->nest.reds.data[r].stage == t
+                         ? kn_words(1, kn_bytes(ph->nest.reds.data[r].dtype))
+                         : 0;
+        most = words > most ? words : most;
+    }
+    return most;
+}
+
+/* Do they take half of what threads have of which two blocks of 512 share a multiprocessor? Loads and conversions take the
+ * other half. */
+static bool accumulates_much(const kn_phase *ph, const kn_target *target)
+{
+    enum { REGISTERS = 64 };
+    return ph->how.walk == KN_WALK_COLS && target->sm &&
+           2 * accumulator_words(ph) * ph->how.vec >= REGISTERS;
+}
+
 /* ---- scalarised accesses ---- */
 
 /* Arrays up to this are in the caches of a multiprocessor; the most bytes of a vector that is read by elements: those of
@@ -435,6 +459,8 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
     while (ph->how.walk == KN_WALK_COLS && ph->how.vec > 1 &&
            kn_scheduled_groups(ph) < KN_COLS_LANES * ph->how.vec)
         ph->how.vec /= 2; /* narrow matrices: keep all lanes busy rather than use wide vectors */
+    while (ph->how.vec > 1 && accumulates_much(ph, target))
+        ph->how.vec /= 2;
     ph->how.unaligned = ph->how.vec > 1 && !vectors_fit(at, ph, va, ph->how.vec) &&
                         unaligned_fits(ph, at->align, at->bufs, target);
     if (!ph->how.unaligned)
