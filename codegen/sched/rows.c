@@ -117,7 +117,7 @@ static bool wastes_steps(int64_t n, int steps, int most)
 /* Is so much computed for each byte that is moved that time goes to instructions? Of few bytes it is what every step takes. */
 static bool is_light(const kn_phase *ph)
 {
-    enum { HEAVY = 8, ADDITIONS_A_BYTE = 6 };
+    enum { HEAVY = 8, ADDITIONS_A_BYTE = 3 };
     int bytes = 0, additions = 0;
     if (kn_shares_blocks(ph))
         return true;
