@@ -114,13 +114,10 @@ static bool wastes_steps(int64_t n, int steps, int most)
     return lanes > WARP && (lanes_for(n, most) <= WARP || 4 * n <= 3 * steps * lanes);
 }
 
-/* Is so much computed for each byte that is moved that time goes to instructions? Of few bytes it is what every step takes. */
-static bool is_light(const kn_phase *ph)
+/* Bytes of an element that a step reads of its group, to be read again, and stores. */
+static int bytes_of_element(const kn_phase *ph)
 {
-    enum { HEAVY = 8, ADDITIONS_A_BYTE = 3 };
-    int bytes = 0, additions = 0;
-    if (kn_shares_blocks(ph))
-        return true;
+    int bytes = 0;
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_is_reread(ph, i) &&
             ph->nest.values.data[i].access->axes & ((1u << ph->nest.ngroup) - 1))
@@ -128,17 +125,32 @@ static bool is_light(const kn_phase *ph)
     for (int i = 0; i < ph->nest.stores.len; i++)
         if (ph->nest.stores.data[i].kind == KN_STORE_ELEMENT)
             bytes += kn_bytes(ph->nest.values.data[ph->nest.stores.data[i].value].dtype);
+    return bytes;
+}
+
+/* Are these so few that time goes to what every step takes? */
+static bool is_light(const kn_phase *ph)
+{
+    enum { HEAVY = 8 };
+    return kn_shares_blocks(ph) || bytes_of_element(ph) < HEAVY;
+}
+
+/* Is so much computed for each of them that time goes to it? */
+static bool computes_much(const kn_phase *ph)
+{
+    enum { ADDITIONS_A_BYTE = 4 };
+    int additions = 0;
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_value_at(ph, i)->kind == KN_V_ELEM && kn_value_at(ph, i)->level == KN_ELEMENT)
             additions += kn_ops[kn_value_at(ph, i)->op].cost;
-    return bytes < HEAVY || additions >= ADDITIONS_A_BYTE * bytes;
+    return additions >= ADDITIONS_A_BYTE * bytes_of_element(ph);
 }
 
 /* Does a thread take as many steps as its group has for it, and not a power of two of them, so that the last alone is
  * checked? That is a kernel for each number of steps. */
 static bool takes_exact_steps(const kn_phase *ph)
 {
-    return !ph->how.cluster && ph->how.vec <= FEW_ELEMENTS && is_light(ph);
+    return !ph->how.cluster && ph->how.vec <= FEW_ELEMENTS && (is_light(ph) || computes_much(ph));
 }
 
 /* most_steps(); where there are groups for all threads, all that registers allow of exact steps, and more of steps of two
@@ -480,6 +492,21 @@ static void keep_one_step(kn_arena *a, kn_phase *ph)
     }
 }
 
+/* Has in flight with what is read again also what only a later sweep loads of each group, as far as registers go: that sweep
+ * begins when a block has combined what the first ones found, and would wait for memory once more. */
+static void load_ahead(const kn_site *at, kn_phase *ph)
+{
+    bool *first = KN_NEW_ARRAY(at->arena, bool, ph->nest.values.len + 1);
+    kn_phase_needs(ph, 0, first);
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        if (v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps == 1 && !first[i] &&
+            !kn_same_for_groups(ph, v) &&
+            kn_held_words(ph) + kn_kept_words(ph, i) <= KEEP_REGISTERS)
+            kn_hold_value(at->arena, ph, i, KN_KEEP_REGISTERS);
+    }
+}
+
 /* Every step that a thread may take is unrolled. In a kernel of its own a phase may take as many as there are
  * registers for, whatever the size of its groups, so that one kernel serves all; those of fewer lanes than a warp has
  * take few. Phases that share a kernel share registers, and take no more than they need. Light or short groups have a
@@ -500,12 +527,13 @@ static void keep_in_registers(const kn_site *at, kn_phase *ph)
                                   (full <= SHORT_STEPS || full == needed_steps(ph)))) {
         ph->how.steps = taken ? taken : 1;
         ph->how.full = full;
-        return;
+    } else {
+        ph->how.steps = needed_steps(ph);
+        if (ph->alone)
+            ph->how.steps =
+                ph->how.tpg < WARP ? steps_of_lane(ph, target, true) : keepable_steps(ph, target);
     }
-    ph->how.steps = needed_steps(ph);
-    if (ph->alone)
-        ph->how.steps =
-            ph->how.tpg < WARP ? steps_of_lane(ph, target, true) : keepable_steps(ph, target);
+    load_ahead(at, ph);
 }
 
 /* About CHUNK_BYTES of each array (measured: docs/lab/async-copy-chunks.md). */
