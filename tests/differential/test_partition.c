@@ -341,6 +341,8 @@ static const uint64_t close_seeds[] = {
     93122,
     /* a local phase that waits for nothing made the next one's waits count less */
     33916,
+    /* local phases that a warp each does took as long as the first, and so less than the lower bound */
+    206762,
     /* what its class kept or computed again by cost, it did otherwise by the cost here */
     33639,
     /* the search tried changes of many plans of one time, and ended before those of a slower one */
