@@ -10,11 +10,8 @@
 #include <uthash.h>
 
 struct kn_table_entry {
-    UT_hash_handle hh; /* first: finders walk a bucket by it */
-    union {
-        void *value;
-        int at;
-    };
+    UT_hash_handle hh;
+    void *value;
 };
 
 static kn_table_entry *find(kn_table_entry *entries, const void *key, size_t size, uint64_t hash)
@@ -88,26 +85,52 @@ void *kn_table_next(const kn_table *t, const kn_table_entry **at)
     return *at ? (*at)->value : NULL;
 }
 
-/* ---- finders: their entries have empty keys, and the hashes that the caller gave ---- */
+/* ---- finders: open addressing, for a graph's nodes are searched once for each that is made ---- */
+
+enum { FEWEST_SLOTS = 8 };
+
+typedef struct kn_finder_slot {
+    unsigned hash;
+    int member; /* 1 + its place; 0: free */
+} kn_finder_slot;
+
+/* Multiplied, for some hashes are addresses. */
+static unsigned slot_of(const kn_finder *f, unsigned hash)
+{
+    return ((hash * 0x9e3779b1u) ^ (hash >> 15)) & (f->size - 1);
+}
+
+static void put(kn_finder *f, kn_finder_slot s)
+{
+    unsigned i = slot_of(f, s.hash);
+    while (f->slots[i].member)
+        i = (i + 1) & (f->size - 1);
+    f->slots[i] = s;
+    f->used++;
+}
 
 void kn_finder_add(kn_arena *a, kn_finder *f, uint64_t hash, int at)
 {
-    const kn_allocator from = kn_arena_allocator(a);
-    kn_table_entry *e = add(&from, &f->entries, "", 0, hash);
-    if (e)
-        e->at = at;
-    else
-        kn_give_up(a);
+    if (f->used >= f->size / 2) {
+        kn_finder larger = {.size = f->size ? 2 * f->size : FEWEST_SLOTS};
+        larger.slots = KN_NEW_ARRAY(a, kn_finder_slot, larger.size);
+        for (unsigned i = 0; i < f->size; i++)
+            if (f->slots[i].member)
+                put(&larger, f->slots[i]);
+        *f = larger;
+    }
+    put(f, (kn_finder_slot){(unsigned)hash, at + 1});
 }
 
-/* In the list's order: a bucket's depends on when it was split, and hashes of addresses differ from run to run. */
+/* In the list's order: that of slots depends on when the finder grew, and hashes of addresses differ from run to run. */
 int kn_finder_next(const kn_finder *f, uint64_t hash, int last)
 {
-    const kn_table_entry *first = find(f->entries, "", 0, hash);
     int next = -1;
-    for (const UT_hash_handle *h = first ? &first->hh : NULL; h; h = h->hh_next) {
-        int at = ((const kn_table_entry *)h)->at;
-        if (h->hashv == (unsigned)hash && at > last && (next < 0 || at < next))
+    if (!f->size)
+        return -1;
+    for (unsigned i = slot_of(f, (unsigned)hash); f->slots[i].member; i = (i + 1) & (f->size - 1)) {
+        const int at = f->slots[i].member - 1;
+        if (f->slots[i].hash == (unsigned)hash && at > last && (next < 0 || at < next))
             next = at;
     }
     return next;

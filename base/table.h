@@ -28,7 +28,8 @@ void *kn_table_next(const kn_table *t, const kn_table_entry **at);
 
 /* Finds members of a growing list by their hashes. Only candidates: the caller compares. Arena memory. */
 typedef struct kn_finder {
-    kn_table_entry *entries;
+    struct kn_finder_slot *slots; /* so many, a power of two, of which a half at least is free */
+    unsigned size, used;
 } kn_finder;
 
 /* The list's member `at` has this hash. A member may have several. */

@@ -24,8 +24,9 @@ typedef struct kn_model {
     bool reversed; /* the phase's first sweep is a reverse traversal */
     bool persistent;
     bool waited; /* for a load: a local phase of the next host */
-    /* and that one is by a warp, as all behind it are so far: they wait at the same time */
-    bool together;
+    /* the local phases before this one that are done by a warp each, at the same time, so as long as one of them takes */
+    bool together, first; /* there are such; none waited before them */
+    double longest;       /* ns of one of them */
 } kn_model;
 
 /* How a phase is distributed over the machine. */

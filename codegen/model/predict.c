@@ -247,22 +247,16 @@ static double local_wait(kn_model *m, const kn_phase *ph)
 /* What every block of the host does before it goes on: once, or for each of its groups. The waits of the first local
  * phase that has any count twice, like those of a phase of one wave: on the units' side, and in step. The time of a grid
  * barrier includes one load and one combine, which is all that a few partial results take. */
-static double local_time(kn_model *m, const kn_phase *ph)
+static double local_time(kn_model *m, const kn_phase *ph, bool first)
 {
     const kn_phase *host = host_of(ph);
-    const bool warp = kn_by_a_warp(ph);
     kn_occupancy s = occupancy_of(m, host);
-    m->together = m->together && warp;
-    if (m->together)
-        return 0;
-    const bool first = !m->waited;
     if (ph->how.walk == KN_WALK_COLS) { /* each step waits for the one before */
         m->waited = true;
         return ph->nest.nsweeps * (steps(m, ph) * m->m->latency + m->m->block);
     }
     double wait = local_wait(m, ph);
     m->waited = m->waited || wait > 0;
-    m->together = warp && wait > 0;
     if (first && host->barrier)
         wait -= m->m->latency + m->m->block;
     double groups = ph->nest.ngroup ? most(1, (double)m->k->threads / ph->how.tpg) : 1;
@@ -270,6 +264,17 @@ static double local_time(kn_model *m, const kn_phase *ph)
     double work = s.blocks_a_unit * groups * (double)ph->nest.members * kn_model_additions(m, ph) *
                   idle / m->m->adds;
     return ((first ? 2 : 1) * most(0, wait) + work) * (ph->nest.ngroup ? s.waves : 1);
+}
+
+/* Of those by a warp each what one takes longer than the ones before. */
+static double time_of_local(kn_model *m, const kn_phase *ph)
+{
+    const bool warp = kn_by_a_warp(ph), beside = warp && m->together;
+    const double before = beside ? m->longest : 0;
+    m->first = beside ? m->first : !m->waited;
+    m->together = warp;
+    m->longest = most(before, local_time(m, ph, m->first));
+    return m->longest - before;
 }
 
 static kn_time phase_time(kn_model *m, const kn_phase *ph)
@@ -284,7 +289,7 @@ static kn_time phase_time(kn_model *m, const kn_phase *ph)
         return t;
     kn_model_find_needs(m, ph);
     if (ph->local) {
-        t.in_step = local_time(m, ph);
+        t.in_step = time_of_local(m, ph);
         t.ns += t.in_step;
         return t;
     }

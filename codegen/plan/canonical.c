@@ -15,14 +15,30 @@ enum { EXACT = 16, LEADING_BITS = 2, VECTOR = 16 };
 
 static int64_t divisor_with_vector(int64_t n) { return n & -n & (VECTOR - 1) ? n & -n : VECTOR; }
 
+/* Sizes above EXACT that have the leading bits of n: so many, the first a multiple of that. */
+static int64_t alike_in_bits(int64_t n)
+{
+    return (int64_t)1 << (63 - __builtin_clzll((unsigned long long)n) - LEADING_BITS);
+}
+
 /* The size that stands for n's class; at most n. */
 static int64_t round_size(int64_t n)
 {
     if (n <= EXACT)
         return n;
-    int shift = 63 - __builtin_clzll((unsigned long long)n) - LEADING_BITS;
-    int64_t divisor = divisor_with_vector(n), rounded = n >> shift << shift;
+    int64_t divisor = divisor_with_vector(n), rounded = n & -alike_in_bits(n);
     return divisor_with_vector(rounded) == divisor ? rounded : rounded + divisor;
+}
+
+/* The largest size of n's class. */
+static int64_t largest_size(int64_t n)
+{
+    if (n <= EXACT)
+        return n;
+    int64_t divisor = divisor_with_vector(n), last = n | (alike_in_bits(n) - 1);
+    while (divisor_with_vector(last) != divisor)
+        last--;
+    return last;
 }
 
 /* ---- sizes ---- */
@@ -30,7 +46,8 @@ static int64_t round_size(int64_t n)
 typedef struct classing {
     kn_arena *a;
     const kn_problem *own;
-    int64_t *sizes; /* canonical ones, as far as they are known */
+    int64_t (*size)(int64_t); /* of the class of one: the canonical one, or the largest */
+    int64_t *sizes;           /* as far as they are known */
 } classing;
 
 static bool alike(int64_t x, int64_t y) { return x == y || (x > 1 && y > 1); }
@@ -68,21 +85,21 @@ static bool derive(classing *c)
     return false;
 }
 
-/* Every open symbol is rounded; where sizes do not allow that, as many as they do. */
-static void round_sizes(classing *c)
+/* Every open symbol has the size of its class; where sizes do not allow that, as many as they do. */
+static void set_sizes(classing *c)
 {
     const kn_symbols *s = c->own->graph->syms;
     int n = kn_symbols_count(s);
     for (int i = 0; i < n; i++)
-        c->sizes[i] = round_size(c->own->sizes[i]);
+        c->sizes[i] = c->size(c->own->sizes[i]);
     if (derive(c))
         return;
     memcpy(c->sizes, c->own->sizes, sizeof *c->sizes * (size_t)n);
     for (int i = 0; i < n; i++) {
         int64_t own = c->own->sizes[i];
-        if (!kn_symbol_is_open(s, i) || round_size(own) == own)
+        if (!kn_symbol_is_open(s, i) || c->size(own) == own)
             continue;
-        c->sizes[i] = round_size(own);
+        c->sizes[i] = c->size(own);
         if (!derive(c))
             c->sizes[i] = own;
     }
@@ -102,8 +119,8 @@ static int next_axis(const kn_layout *l, const bool *done)
     return best;
 }
 
-/* Axes in the same order, without a gap where there is none. False where elements are reached twice. */
-static bool lay_out(const kn_layout *own, const int64_t *shape, kn_layout *to)
+/* Axes in the same order, without a gap where there is none. False where elements are reached twice, or too far away. */
+static bool lay_out(const classing *c, const kn_layout *own, const int64_t *shape, kn_layout *to)
 {
     bool done[KN_MAX_RANK] = {false};
     int64_t reach = 1, canonical = 1; /* of the axes done */
@@ -119,12 +136,12 @@ static bool lay_out(const kn_layout *own, const int64_t *shape, kn_layout *to)
             continue;
         if (stride < reach)
             return false;
-        int64_t rounded = round_size(stride),
+        int64_t rounded = c->size(stride),
                 behind = ((canonical + VECTOR - 1) & -VECTOR) + divisor_with_vector(stride);
         int64_t step = stride == reach ? canonical : rounded > canonical ? rounded : behind;
         to->stride[j] = own->stride[j] < 0 ? -step : step;
         if (__builtin_mul_overflow(stride, own->shape[j], &reach) ||
-            __builtin_mul_overflow(step, shape[j], &canonical))
+            __builtin_mul_overflow(step, shape[j], &canonical) || canonical > INT64_MAX / 64)
             return false;
     }
     kn_layout_ones(to);
@@ -134,18 +151,20 @@ static bool lay_out(const kn_layout *own, const int64_t *shape, kn_layout *to)
 static bool lay_out_node(const classing *c, const kn_node *n, const kn_layout *own, kn_layout *to)
 {
     int64_t shape[KN_MAX_RANK];
-    return kn_node_sizes(n, c->sizes, shape) == KN_OK && lay_out(own, shape, to);
+    return kn_node_sizes(n, c->sizes, shape) == KN_OK && lay_out(c, own, shape, to);
 }
 
-void kn_problem_canonical(kn_arena *a, const kn_problem *own, kn_problem *canonical)
+/* The problem at these sizes of its class. */
+static void set_problem(kn_arena *a, const kn_problem *own, int64_t (*size)(int64_t),
+                        kn_problem *of_class)
 {
     const kn_graph *g = own->graph;
-    classing c = {a, own, KN_NEW_ARRAY(a, int64_t, kn_symbols_count(g->syms) + 1)};
+    classing c = {a, own, size, KN_NEW_ARRAY(a, int64_t, kn_symbols_count(g->syms) + 1)};
     kn_layout *in = KN_NEW_ARRAY(a, kn_layout, g->inputs.len + 1);
     kn_layout *out = KN_NEW_ARRAY(a, kn_layout, g->outputs.len + 1);
     bool all = true;
-    *canonical = *own;
-    round_sizes(&c);
+    *of_class = *own;
+    set_sizes(&c);
     for (int i = 0; i < g->inputs.len && all; i++)
         all = g->inputs.data[i].by_value ||
               lay_out_node(&c, g->inputs.data[i].node, &own->in[i], &in[i]);
@@ -153,7 +172,17 @@ void kn_problem_canonical(kn_arena *a, const kn_problem *own, kn_problem *canoni
         all = lay_out_node(&c, g->outputs.data[o].node, &own->out[o], &out[o]);
     if (!all)
         return;
-    canonical->sizes = c.sizes;
-    canonical->in = in;
-    canonical->out = out;
+    of_class->sizes = c.sizes;
+    of_class->in = in;
+    of_class->out = out;
+}
+
+void kn_problem_canonical(kn_arena *a, const kn_problem *own, kn_problem *canonical)
+{
+    set_problem(a, own, round_size, canonical);
+}
+
+void kn_problem_largest(kn_arena *a, const kn_problem *own, kn_problem *largest)
+{
+    set_problem(a, own, largest_size, largest);
 }

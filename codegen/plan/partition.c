@@ -3,8 +3,8 @@
  * Before: the refined problem. After: a plan that is predicted to take no longer than one kernel an operation.
  *
  * It is searched (search.c) once for a class of sizes and layouts, at the canonical ones (codegen/plan/canonical.c).
- * Each problem of the class then has one plan, a second one where the search had two of nearly the same time, and one more
- * where the lower bound does not rule out one kernel an operation. Where its time is out of proportion to the class's,
+ * Each problem of the class then has one plan, a second one where another is better at the largest sizes of the class, and
+ * one more where the lower bound does not rule out one kernel an operation. Where its time is out of proportion to the class's,
  * the partition is searched at its own sizes too. */
 #include "codegen/plan/partition.h"
 #include "codegen/plan/build.h"
@@ -17,13 +17,14 @@ static const double out_of_proportion = 1.08;
 /* The partition of a problem that is not refined: recalled, or searched. */
 static kn_status find_or_search(kn_arena *a, const kn_problem *problem, kn_partition *partition)
 {
-    kn_problem refined = *problem;
-    refined.force.text = NULL; /* schedules are for the kernels that are found without them */
+    kn_problem written = *problem, refined;
+    written.force.text = NULL; /* schedules are for the kernels that are found without them */
     kn_partition_key key = kn_partition_key_of(a, problem);
     if (problem->known && kn_partitions_recall(problem->known, &key, partition))
         return KN_OK;
+    refined = written;
     KN_TRY(kn_problem_refine(a, &refined));
-    KN_TRY(kn_partition_search(a, &refined, partition));
+    KN_TRY(kn_partition_search(a, &written, &refined, partition));
     KN_TRY(kn_partition_divide(a, &refined, partition));
     if (problem->known)
         kn_partitions_keep(problem->known, &key, partition);
@@ -116,15 +117,15 @@ static double growth_of(const planning *g)
     return bound > g->partition.bound ? bound / g->partition.bound : 1;
 }
 
-/* What was nearly as good for the class instead, if it is better for these sizes: planned if the chosen plan takes longer
- * than it did there by more than the bound. */
+/* What is better at the largest sizes of the class instead, if it is for these: planned if the chosen plan takes longer than
+ * it does at the smallest. */
 static kn_status plan_other(planning *g)
 {
     const kn_partition *p = &g->partition;
     planning other = *g;
     if (p->other_ns == 0)
         return KN_OK;
-    if (ns_of(g) * kn_alike <= p->other_ns * growth_of(g))
+    if (ns_of(g) * kn_alike <= p->other_ns)
         return KN_OK;
     other.partition.chosen = p->other;
     other.partition.division = KN_DIVIDE_BY_COST;

@@ -28,9 +28,9 @@ typedef struct kn_partition {
     int tried;            /* plans compared */
     int order;            /* of merging, in a large graph */
     kn_merging chosen;
-    /* quicker at the sizes of the search, by too little to be chosen there */
+    /* quicker at the largest sizes of the class */
     kn_merging other;
-    double other_ns; /* there, of the other's plan; 0: there is none */
+    double other_ns; /* where it was searched, of the other's plan; 0: there is none */
 } kn_partition;
 
 /* The partitions found for one program; several threads may use them. */
@@ -63,6 +63,8 @@ double kn_separate_bound(const kn_bounding *bounds, const int *part_of);
 
 /* canonical.c: the problem that stands for its class; it is its own if its sizes or layouts allow no other. */
 void kn_problem_canonical(kn_arena *a, const kn_problem *own, kn_problem *canonical);
+/* The same of the largest sizes of the class. */
+void kn_problem_largest(kn_arena *a, const kn_problem *own, kn_problem *largest);
 
 /* partitions.c: all that a problem's partition depends on besides the program, its graph, and whether it is fast. */
 typedef KN_VEC(int64_t) kn_partition_key;

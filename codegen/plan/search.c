@@ -56,7 +56,7 @@ bool kn_may_gain(kn_search *s, const int *part_of, double *bound)
     return kn_bonds_hold(&s->bonds, part_of) && *bound < to_beat(s);
 }
 
-/* Does the region of x store it for another's node, or have that compute it again? */
+/* Does the region of x store it for another's node? */
 static bool crosses(const kn_regions *r, const kn_node *x, const kn_node *user)
 {
     return kn_ops[x->op].cls == KN_ELEM && r->of[x->id] && r->of[user->id] &&
@@ -72,6 +72,8 @@ const bool *kn_crossing(kn_arena *a, const kn_regions *r)
             const kn_node *x = kn_use_of(g, g->nodes.data[i], k).base;
             cross[x->id] = cross[x->id] || crosses(r, x, g->nodes.data[i]);
         }
+    for (int o = 0; o < g->outputs.len; o++) /* stored whatever reads them */
+        cross[g->outputs.data[o].node->id] = false;
     return cross;
 }
 
@@ -198,8 +200,6 @@ static kn_status try_plan(kn_search *s, kn_regions *regions, const kn_reuse *reu
         return KN_OK;
     if (t.ns < to_beat(s))
         s->best = s->states.len;
-    if (t.ns < s->states.data[s->quickest].ns)
-        s->quickest = s->states.len;
     add_state(s, regions, &t, reuse);
     return KN_OK;
 }
@@ -446,7 +446,7 @@ uint64_t kn_graph_hash(kn_arena *a, const kn_graph *g)
     return kn_hash(numbers.data, sizeof *numbers.data * (size_t)numbers.len, 0);
 }
 
-static kn_merging merging_of(const kn_search *s, const kn_tried *from)
+kn_merging kn_merging_of(const kn_search *s, const kn_tried *from)
 {
     kn_merging m = {.n = from->n};
     if (m.n)
@@ -471,15 +471,11 @@ static void describe(kn_search *s, const kn_regions *unfused, double ns, kn_part
         return;
     const kn_tried alone = {.merges = unfused ? unfused->merges.data : NULL,
                             .n = unfused ? unfused->merges.len : 0};
-    p->chosen = merging_of(s, unfused ? &alone : &s->states.data[s->best]);
-    if (unfused || s->best != 0 || s->quickest == 0)
-        return;
-    const kn_tried *quickest = &s->states.data[s->quickest];
-    p->other = merging_of(s, quickest);
-    p->other_ns = quickest->ns;
+    p->chosen = kn_merging_of(s, unfused ? &alone : &s->states.data[s->best]);
 }
 
-kn_status kn_partition_search(kn_arena *a, const kn_problem *problem, kn_partition *partition)
+kn_status kn_partition_search(kn_arena *a, const kn_problem *written, const kn_problem *problem,
+                              kn_partition *partition)
 {
     kn_search s = {.a = a, .problem = problem, .begun = kn_work_done()};
     const bool all = !kn_is_forced(problem) && !kn_is_large(problem->graph);
@@ -502,5 +498,7 @@ kn_status kn_partition_search(kn_arena *a, const kn_problem *problem, kn_partiti
     if (all)
         KN_TRY(try_unfused(&s, &ns, &unfused));
     describe(&s, unfused, ns, partition);
+    if (all && !unfused)
+        kn_find_other(&s, written, partition);
     return KN_OK;
 }

@@ -16,8 +16,9 @@ uint64_t kn_graph_hash(kn_arena *a, const kn_graph *g);
 /* A forced schedule is meant for the regions of the first plan. */
 bool kn_is_forced(const kn_problem *pr);
 
-/* The problem is refined. */
-kn_status kn_partition_search(kn_arena *a, const kn_problem *problem, kn_partition *partition);
+/* The problem is refined; `written` is the same, not refined. */
+kn_status kn_partition_search(kn_arena *a, const kn_problem *written, const kn_problem *problem,
+                              kn_partition *partition);
 
 /* What became of each value that crosses between the regions, in a plan of them that has no copies. */
 kn_reuse *kn_outcome(kn_arena *a, const kn_regions *r, const bool *again);

@@ -59,9 +59,8 @@ typedef struct kn_search {
     int64_t begun;           /* steps of work before */
     int64_t on_new, on_all;  /* steps of work on changes of kinds that have not lost, and of all */
     int tried;
-    int best;     /* a state */
-    int quickest; /* the one of the least time, which may not be enough less to be the best */
-    int from;     /* the state that changes are of, and its regions */
+    int best; /* a state */
+    int from; /* the state that changes are of, and its regions */
     const kn_regions *regions;
     bool only_new; /* of kinds that have not lost */
     KN_VEC(kn_change) changes;
@@ -70,8 +69,15 @@ typedef struct kn_search {
 
 /* Of partitions that bonds allow: is one with these parts worth planning? *bound: its lower bound. */
 bool kn_may_gain(kn_search *s, const int *part_of, double *bound);
-/* Per node: does its value cross from its region to another that stores it, or computes it again? */
+/* Per node: does its value cross from its region to another, which loads it or computes it again? */
 const bool *kn_crossing(kn_arena *a, const kn_regions *r);
+
+/* The merging of a state. */
+kn_merging kn_merging_of(const kn_search *s, const kn_tried *from);
+
+/* ends.c: sets the partition's other, if a state is better than the best at the largest sizes of the class. The problem is
+ * not refined. */
+void kn_find_other(kn_search *s, const kn_problem *written, kn_partition *p);
 
 /* changes.c: sets s->changes to those of the state, in the order in which to try them; they live in trials.scratch. */
 void kn_find_changes(kn_search *s);

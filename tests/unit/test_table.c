@@ -223,7 +223,7 @@ static void test_finder_memory(void **state)
     growing g = {.distinct = true};
     kn_arena_init(&g.arena, NULL);
     assert_int_equal(kn_protect(&g.arena, grow, &g), KN_OK);
-    assert_true(g.arena.used < 128 * MEMBERS);
+    assert_true(g.arena.used < 48 * MEMBERS);
     kn_arena_finish(&g.arena);
 }
 
