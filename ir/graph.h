@@ -96,6 +96,8 @@ typedef struct kn_rectangle {
 /* Of a graph in pieces (ir/pieces.h): the output whose array a piece goes to, and where in it. */
 typedef struct kn_place {
     int output;
+    int rank;
+    const kn_dim *shape; /* the array's */
     kn_rectangle at;
 } kn_place;
 

@@ -126,7 +126,8 @@ static void add_piece(cutting *c, const kn_node *n, const box *b, const kn_recta
 {
     const int rank = c->output->node->rank;
     kn_node *x = c->map[n->id];
-    kn_place place = {.output = c->number, .at = *to};
+    const kn_place place = {
+        .output = c->number, .rank = rank, .shape = c->output->node->shape, .at = *to};
     c->fails = c->fails || !x || c->pieces.len == MOST_PIECES;
     if (c->fails)
         return;
@@ -331,4 +332,37 @@ kn_graph *kn_graph_in_pieces(kn_arena *a, const kn_graph *g)
             kn_graph_add_output(c.to, c.pieces.data[i]);
     }
     return any ? c.to : NULL;
+}
+
+/* ---- text ---- */
+
+/* "2", "1:V + 1", "::2", "::-1" */
+static void print_slice(kn_text *t, kn_symbols *s, const kn_place *place, int j)
+{
+    const kn_rectangle *at = &place->at;
+    const int64_t step = at->step[j];
+    const kn_dim start = at->start[j];
+    const kn_dim by = kn_dim_mul(s, kn_dim_const(s, step), at->size[j]);
+    const kn_dim stop = by ? kn_dim_add(s, start, by) : NULL;
+    if (kn_dim_is_one(s, at->size[j])) {
+        kn_dim_print(t, s, start);
+        return;
+    }
+    const kn_dim one = kn_dim_const(s, 1), last = kn_dim_sub(s, place->shape[j], one);
+    if (!kn_dim_equal(s, start, step < 0 && last ? last : kn_dim_const(s, 0)))
+        kn_dim_print(t, s, start);
+    kn_put(t, ":");
+    if (stop && !kn_dim_equal(s, stop, step < 0 ? kn_dim_const(s, -1) : place->shape[j]))
+        kn_dim_print(t, s, stop);
+    if (step != 1)
+        kn_putf(t, ":%lld", (long long)step);
+}
+
+void kn_place_print(kn_text *t, kn_symbols *s, const kn_place *place)
+{
+    for (int j = 0; j < place->rank; j++) {
+        kn_put(t, j ? ", " : "[");
+        print_slice(t, s, place, j);
+    }
+    kn_put(t, place->rank ? "]" : "");
 }

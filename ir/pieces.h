@@ -15,4 +15,7 @@
  * NULL without a message where no output is made of pieces. */
 kn_graph *kn_graph_in_pieces(kn_arena *a, const kn_graph *g);
 
+/* As a slice: "[:, 1:V + 1]". */
+void kn_place_print(kn_text *t, kn_symbols *s, const kn_place *place);
+
 #endif

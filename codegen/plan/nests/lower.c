@@ -5,6 +5,7 @@
 #include "base/work.h"
 #include "codegen/kir/halves.h"
 #include "codegen/plan/nests/planner.h"
+#include "ir/pieces.h"
 #include "ir/view.h"
 
 /* The value of a graph node in the region being lowered. */
@@ -469,7 +470,7 @@ static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis)
     return kn_ops[n->op].cls == KN_REDUCE ? lower_reduce(lo, n, in[0]) : lower_elem(lo, n, in);
 }
 
-static void store(lowering *lo, const kn_node *n, kn_access access, bool sends)
+static kn_store *store(lowering *lo, const kn_node *n, kn_access access, bool sends)
 {
     kn_planner *p = lo->p;
     kn_store s = {.value = value_of(lo, n), .access = access, .sends = sends};
@@ -479,6 +480,19 @@ static void store(lowering *lo, const kn_node *n, kn_access access, bool sends)
     uint32_t all = (1u << lo->phase.nest.naxes) - 1, groups = (1u << lo->phase.nest.ngroup) - 1;
     s.once = (s.kind == KN_STORE_GROUP ? groups : all) & ~s.access.axes;
     kn_push(p->arena, &lo->phase.nest.stores, s);
+    return &lo->phase.nest.stores.data[lo->phase.nest.stores.len - 1];
+}
+
+/* Stores a value to output `o`, or to the part of one that is its place. */
+static void store_output(lowering *lo, const kn_node *n, int o)
+{
+    const kn_graph *g = lo->p->problem->graph;
+    kn_store *s = store(lo, n, access_of_output(lo, n, o), false);
+    kn_text t = kn_text_new(lo->p->arena);
+    if (!g->outputs.data[o].place)
+        return;
+    kn_place_print(&t, g->syms, g->outputs.data[o].place);
+    s->part = kn_text_str(&t);
 }
 
 /* The same of a rank's part of a buffer that has one of each. */
@@ -510,7 +524,7 @@ static void store_everywhere(lowering *lo, const kn_node *n)
     const kn_planner *p = lo->p;
     int temp = p->buf_of_node[n->id];
     for (int o = p->output_of[n->id]; o >= 0; o = p->next_output[o])
-        store(lo, n, access_of_output(lo, n, o), false);
+        store_output(lo, n, o);
     store_part(lo, n);
     if (n->op == KN_OP_OF_RANK && p->elsewhere[n->id]) {
         store(lo, n, part_of(lo, n, temp, n->u.part.rank), false);
