@@ -1,3 +1,4 @@
+#include "codegen/model/machine.h"
 #include "codegen/plan/build.h"
 #include "codegen/plan/partition.h"
 #include "codegen/plan/search.h"
@@ -39,16 +40,19 @@ static kn_status plan_one(kn_arena *a, const kn_problem *problem, const kn_probl
     return KN_OK;
 }
 
-/* Must an input be copied first that the other plan can overwrite? */
-static bool copies_more(kn_arena *a, const kn_problem *pr, const kn_plan *plan,
-                        const kn_plan *other)
+/* What copying inputs takes that the plan cannot overwrite. */
+static double copying_ns(kn_arena *a, const kn_problem *pr, const kn_plan *plan)
 {
+    const kn_machine *m = kn_machine_of(pr->target);
+    double ns = 0;
     for (int i = 0; i < pr->graph->inputs.len; i++) {
+        const kn_layout *in = &pr->in[i];
         const int over = pr->over ? pr->over[i] : -1;
-        if (over >= 0 && !kn_plan_in_place(a, plan, i, over) && kn_plan_in_place(a, other, i, over))
-            return true;
+        const int64_t bytes = kn_bytes(pr->graph->inputs.data[i].node->dtype);
+        if (over >= 0 && !kn_plan_in_place(a, plan, i, over))
+            ns += m->launch + 2 * (double)(kn_count(in->shape, in->rank) * bytes) / m->memory;
     }
-    return false;
+    return ns;
 }
 
 /* May the graph's outputs be stored in pieces? */
@@ -69,7 +73,9 @@ static kn_status plan_quicker(kn_arena *a, const kn_problem *problem, const kn_p
     whole.force = parted.force = (kn_force){.max_threads = problem->force.max_threads};
     KN_TRY(plan_one(a, &whole, problem, out));
     KN_TRY(plan_one(a, &parted, problem, &pieces));
-    const bool cuts = pieces->ns < (*out)->ns * kn_alike && !copies_more(a, problem, pieces, *out);
+    const bool cuts =
+        pieces->ns < (*out)->ns * kn_alike &&
+        pieces->ns + copying_ns(a, problem, pieces) < (*out)->ns + copying_ns(a, problem, *out);
     const int tried = (*out)->tried + pieces->tried;
     if (forced)
         return plan_one(a, cuts ? cut : problem, problem, out);
