@@ -68,14 +68,6 @@ static bool are_apart(reach x, reach y, int64_t period)
     return from > x.high - x.low && from + (y.high - y.low) < period;
 }
 
-static bool is_empty(const kn_phase *ph)
-{
-    for (int a = 0; a < ph->nest.naxes; a++)
-        if (ph->nest.axes[a].extent == 0)
-            return true;
-    return false;
-}
-
 /* An access of a phase: of value i, or behind these of a store. */
 typedef struct place {
     const kn_phase *ph;
@@ -84,6 +76,18 @@ typedef struct place {
 
 static const kn_access *access_at(place at) { return kn_any_access(at.ph, at.i); }
 
+/* Does it never happen? What is loaded or stored once a group happens without members, too. */
+static bool is_empty(place at)
+{
+    const kn_nest *nest = &at.ph->nest;
+    const bool element = at.i < nest->values.len ? kn_value_at(at.ph, at.i)->level == KN_ELEMENT
+                                                 : kn_store_at(at.ph, at.i)->kind != KN_STORE_GROUP;
+    for (int a = 0; a < (element ? nest->naxes : nest->ngroup); a++)
+        if (nest->axes[a].extent == 0)
+            return true;
+    return false;
+}
+
 /* Could a load and a store touch the same element? Not where one has some rows or columns and the other others. */
 static bool may_meet(place load, place store)
 {
@@ -91,7 +95,7 @@ static bool may_meet(place load, place store)
     if (kn_value_at(load.ph, load.i)->kind == KN_V_GATHER || y->split_stride ||
         load.ph->nest.extents || store.ph->nest.extents) /* of one kernel for several sizes */
         return true;
-    bool apart = is_empty(load.ph) || is_empty(store.ph) ||
+    bool apart = is_empty(load) || is_empty(store) ||
                  are_apart(reach_of(load.ph, x, 0), reach_of(store.ph, y, 0), 0);
     for (int a = 0; a < store.ph->nest.naxes && !apart; a++) {
         const int64_t period = y->stride[a] < 0 ? -y->stride[a] : y->stride[a];
