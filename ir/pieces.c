@@ -5,6 +5,9 @@
 /* Of larger graphs outputs stay whole. Pieces of one output: each is a loop nest, perhaps. */
 enum { MOST_NODES = 512, MOST_PIECES = 8 };
 
+/* Elementwise operations between an output and what is put together. */
+enum { MOST_ABOVE = 4 };
+
 /* A part of an array without gaps; `whole`: all of it. */
 typedef struct box {
     kn_dim start[KN_MAX_RANK], size[KN_MAX_RANK];
@@ -18,7 +21,10 @@ typedef struct cutting {
     const kn_assembly **assembly_of; /* per node of `from`, or NULL */
     const kn_output *output;         /* that is cut */
     int number;                      /* its */
-    KN_VEC(kn_output) pieces;        /* of it so far */
+    /* what it is: the operation above[0], whose operand by[0] is above[1], and so on; of the last it is what is cut */
+    const kn_node *above[MOST_ABOVE];
+    int by[MOST_ABOVE], nabove;
+    KN_VEC(kn_output) pieces; /* of it so far */
     bool fails;
 } cutting;
 
@@ -78,8 +84,8 @@ static bool is_there(const cutting *c, const kn_node *n, const box *b, const kn_
 {
     kn_symbols *s = c->to->syms;
     const kn_node *x = n->op == KN_OP_INDEX ? n->in[0] : n;
-    if (c->output->updates < 0 || x->op != KN_OP_INPUT || x->u.input != c->output->updates ||
-        n->rank != x->rank)
+    if (c->nabove || c->output->updates < 0 || x->op != KN_OP_INPUT ||
+        x->u.input != c->output->updates || n->rank != x->rank)
         return false;
     for (int j = 0; j < n->rank; j++) {
         kn_dim at = b->start[j];
@@ -97,8 +103,8 @@ static bool is_there(const cutting *c, const kn_node *n, const box *b, const kn_
     return true;
 }
 
-/* The box of x, which has the sizes that it is a box of, or 1. */
-static kn_node *boxed(cutting *c, kn_node *x, const box *b)
+/* What x, which has the sizes of an array or 1, has there. */
+static kn_node *indexed(cutting *c, kn_node *x, const kn_rectangle *at)
 {
     kn_symbols *s = c->to->syms;
     kn_indexing *index = KN_NEW(c->to->arena, kn_indexing);
@@ -110,35 +116,18 @@ static kn_node *boxed(cutting *c, kn_node *x, const box *b)
                  .nin = 1,
                  .in = {x},
                  .loc = x->loc};
+    bool all = true;
     for (int j = 0; j < x->rank; j++) {
-        bool one = kn_dim_is_one(s, x->shape[j]);
+        const bool one = kn_dim_is_one(s, x->shape[j]);
         index->axis[j] = (int8_t)j;
-        index->step[j] = 1;
-        index->start[j] = one ? kn_dim_const(s, 0) : b->start[j];
-        shape[j] = one ? x->shape[j] : b->size[j];
+        index->step[j] = one ? 1 : at->step[j];
+        index->start[j] = one ? kn_dim_const(s, 0) : at->start[j];
+        shape[j] = one ? x->shape[j] : at->size[j];
+        all = all && index->step[j] == 1 && is_zero(c, index->start[j]) &&
+              kn_dim_equal(s, shape[j], x->shape[j]);
     }
     n.u.index = index;
-    return kn_graph_intern(c->to, &n);
-}
-
-/* A piece that is not cut further. */
-static void add_piece(cutting *c, const kn_node *n, const box *b, const kn_rectangle *to)
-{
-    const int rank = c->output->node->rank;
-    kn_node *x = c->map[n->id];
-    const kn_place place = {
-        .output = c->number, .rank = rank, .shape = c->output->node->shape, .at = *to};
-    c->fails = c->fails || !x || c->pieces.len == MOST_PIECES;
-    if (c->fails)
-        return;
-    if (x->rank && !b->whole)
-        x = boxed(c, x, b);
-    x = kn_build_cast(c->to, x, c->output->node->dtype, x->loc);
-    x = x ? kn_build_broadcast_to(c->to, x, b->size, rank, x->loc) : NULL;
-    c->fails = c->fails || !x;
-    const kn_output piece = {c->output->name, x, c->output->updates,
-                             kn_alloc_copy(c->to->arena, &place, sizeof place)};
-    kn_push(c->to->arena, &c->pieces, piece);
+    return all ? x : kn_graph_intern(c->to, &n);
 }
 
 typedef enum lying { OUTSIDE, INSIDE, AROUND, UNKNOWN } lying;
@@ -160,6 +149,97 @@ static lying lies(const cutting *c, const kn_rectangle *at, const box *b, int ra
         around = around && at_most(c, at->start[j], b->start[j]) && at_most(c, last, end);
     }
     return outside ? OUTSIDE : around ? AROUND : inside ? INSIDE : UNKNOWN;
+}
+
+/* Is it put together, or an operation on what is? */
+static bool is_assembled(const cutting *c, const kn_node *n, int depth)
+{
+    bool is = c->assembly_of[n->id];
+    for (int k = 0; kn_ops[n->op].cls == KN_ELEM && k < n->nin && depth && !is; k++)
+        is = is_assembled(c, n->in[k], depth - 1);
+    return is;
+}
+
+static kn_node *there(cutting *c, const kn_node *n, const kn_rectangle *at, int depth);
+
+/* The same operation on what its operands have there; `x`: that of operand k. */
+static kn_node *operated(cutting *c, const kn_node *n, const kn_rectangle *at, kn_node *x, int k,
+                         int depth)
+{
+    kn_node made = *n;
+    kn_dim shape[KN_MAX_RANK];
+    for (int i = 0; i < n->nin; i++)
+        if (!(made.in[i] = i == k ? x : there(c, n->in[i], at, depth)))
+            return NULL;
+    for (int j = 0; j < n->rank; j++) {
+        shape[j] = kn_dim_const(c->to->syms, 1);
+        for (int i = 0; i < n->nin; i++)
+            if (!kn_dim_is_one(c->to->syms, made.in[i]->shape[j]))
+                shape[j] = made.in[i]->shape[j];
+    }
+    made.shape = shape;
+    return kn_graph_intern(c->to, &made);
+}
+
+/* What n has there: of what is put together, the only piece that is there, if it is known that no other is. */
+static kn_node *there(cutting *c, const kn_node *n, const kn_rectangle *at, int depth)
+{
+    const kn_assembly *as = depth ? c->assembly_of[n->id] : NULL;
+    const kn_piece *around = NULL;
+    int outside = 0;
+    box b = {.whole = false};
+    for (int j = 0; j < n->rank; j++) {
+        const bool repeated = kn_dim_is_one(c->to->syms, n->shape[j]);
+        b.start[j] = at->start[j];
+        b.size[j] = at->size[j];
+        as = at->step[j] != 1 || repeated ? NULL : as;
+    }
+    for (int i = 0; as && i < as->n; i++) {
+        const lying where = lies(c, &as->pieces[i].at, &b, n->rank);
+        around = where == AROUND ? &as->pieces[i] : around;
+        outside += where == OUTSIDE;
+    }
+    if (around) {
+        kn_rectangle part = *at;
+        for (int j = 0; j < n->rank; j++)
+            if (!(part.start[j] = from_to(c, around->at.start[j], at->start[j])))
+                return NULL;
+        return there(c, c->from->nodes.data[around->node], &part, depth - 1);
+    }
+    const kn_node *rest = as && as->rest >= 0 ? c->from->nodes.data[as->rest] : NULL;
+    if (rest && outside == as->n && rest->rank == n->rank)
+        return there(c, rest, at, depth - 1);
+    if (!c->assembly_of[n->id] && depth && is_assembled(c, n, depth))
+        return operated(c, n, at, NULL, -1, depth - 1);
+    return c->map[n->id] ? indexed(c, c->map[n->id], at) : NULL;
+}
+
+/* A piece that is not cut further. */
+static void add_piece(cutting *c, const kn_node *n, const box *b, const kn_rectangle *to)
+{
+    const kn_node *whole = c->output->node;
+    const kn_node *base = c->nabove ? c->above[c->nabove - 1]->in[c->by[c->nabove - 1]] : whole;
+    kn_node *x = c->map[n->id];
+    kn_rectangle part = {.step = {0}};
+    const kn_place place = {
+        .output = c->number, .rank = whole->rank, .shape = whole->shape, .at = *to};
+    c->fails = c->fails || !x || c->pieces.len == MOST_PIECES;
+    if (c->fails)
+        return;
+    for (int j = 0; j < whole->rank; j++) {
+        part.start[j] = b->start[j];
+        part.size[j] = b->size[j];
+        part.step[j] = 1;
+    }
+    x = x->rank ? indexed(c, x, &part) : x;
+    x = kn_build_cast(c->to, x, base->dtype, x->loc);
+    x = x ? kn_build_broadcast_to(c->to, x, b->size, whole->rank, x->loc) : NULL;
+    for (int i = c->nabove - 1; i >= 0 && x; i--)
+        x = operated(c, c->above[i], to, x, c->by[i], MOST_ABOVE);
+    c->fails = c->fails || !x;
+    const kn_output piece = {c->output->name, x, c->output->updates,
+                             kn_alloc_copy(c->to->arena, &place, sizeof place)};
+    kn_push(c->to->arena, &c->pieces, piece);
 }
 
 static void cut(cutting *c, const kn_node *n, const box *b, const kn_rectangle *to);
@@ -285,10 +365,37 @@ static kn_node *copy_node(void *ctx, kn_graph *to, const kn_node *old, kn_node *
     return c->map[old->id] = kn_node_copy(to, old, in);
 }
 
+/* Goes down from the output to what is put together; NULL: there is none, of its shape. */
+static const kn_node *find_base(cutting *c)
+{
+    const kn_node *n = c->output->node;
+    c->nabove = 0;
+    while (n && !c->assembly_of[n->id]) {
+        const kn_node *next = NULL;
+        for (int k = 0; kn_ops[n->op].cls == KN_ELEM && k < n->nin && !next; k++) {
+            bool same = is_assembled(c, n->in[k], MOST_ABOVE - 1 - c->nabove);
+            for (int j = 0; j < n->rank && same; j++)
+                same = kn_dim_equal(c->to->syms, n->in[k]->shape[j], n->shape[j]);
+            next = same ? n->in[k] : NULL;
+            c->by[c->nabove] = k;
+        }
+        c->above[c->nabove] = n;
+        c->nabove += next != NULL;
+        n = next;
+    }
+    return n;
+}
+
 /* Output `o` in pieces; false: it stays whole. */
 static bool cut_output(cutting *c, int o)
 {
-    const kn_node *n = c->from->outputs.data[o].node;
+    c->output = &c->from->outputs.data[o];
+    c->number = o;
+    c->pieces.len = 0;
+    c->fails = false;
+    const kn_node *n = find_base(c);
+    if (!n)
+        return false;
     kn_rectangle all = {0};
     const box whole = all_of(c, n->shape, n->rank);
     for (int j = 0; j < n->rank; j++) {
@@ -296,16 +403,10 @@ static bool cut_output(cutting *c, int o)
         all.size[j] = n->shape[j];
         all.step[j] = 1;
     }
-    c->output = &c->from->outputs.data[o];
-    c->number = o;
-    c->pieces.len = 0;
-    c->fails = false;
-    if (!c->assembly_of[n->id])
-        return false;
     cut(c, n, &whole, &all);
     if (c->fails)
         kn_clear_error(); /* sizes that cannot be said */
-    const bool same = c->pieces.len == 1 && c->pieces.data[0].node == c->map[n->id];
+    const bool same = c->pieces.len == 1 && c->pieces.data[0].node == c->map[c->output->node->id];
     return !c->fails && !same && c->pieces.len > 0;
 }
 
@@ -320,7 +421,7 @@ kn_graph *kn_graph_in_pieces(kn_arena *a, const kn_graph *g)
     for (int i = 0; i < g->assemblies.len; i++)
         c.assembly_of[g->assemblies.data[i].node] = &g->assemblies.data[i];
     for (int o = 0; o < g->outputs.len; o++)
-        any = any || c.assembly_of[g->outputs.data[o].node->id];
+        any = any || is_assembled(&c, g->outputs.data[o].node, MOST_ABOVE);
     c.to = any ? kn_graph_rewrite(a, g, copy_node, &c) : NULL;
     any = false;
     for (int o = 0; c.to && o < g->outputs.len; o++) {

@@ -73,17 +73,38 @@ static kn_node *put(kn_graph *g, rng *r, kn_node *x, int axis)
     return view ? kn_build_put(g, made, view, two, nowhere) : NULL;
 }
 
+/* What is made of two that lie apart, or over each other. */
+static kn_node *both(kn_graph *g, rng *r, kn_node *x, int axis)
+{
+    kn_symbols *s = g->syms;
+    kn_node *base = ones_like(g, x, axis, kn_dim_add(s, x->shape[axis], kn_dim_const(s, 4)));
+    kn_node *made[2] = {NULL};
+    const int lo = chance(r, 50) ? 4 : 1;
+    for (int i = 0; i < 2 && base; i++) {
+        const int first = i ? lo : 0;
+        kn_node *view = sliced(g, base, axis, first, x->shape[axis], 1);
+        kn_node *v = i ? kn_build_flip(g, x, &axis, 1, nowhere) : x;
+        made[i] = view && v ? kn_build_put(g, base, view, v, nowhere) : NULL;
+    }
+    return made[0] && made[1] ? kn_build_elem(g, KN_OP_MAXIMUM, made, 2, nowhere) : NULL;
+}
+
 /* x itself where nothing can be made of it. */
 static kn_node *assembled(kn_graph *g, rng *r, kn_node *x)
 {
     if (x->rank == 0 || x->rank > 6)
         return x;
     const int axis = below(r, x->rank);
-    kn_node *made = NULL, *both[2] = {x, x};
-    switch (below(r, 4)) {
+    kn_node *made = NULL, *two[2] = {x, x};
+    switch (below(r, 6)) {
     case 0: made = padded(g, r, x); break;
     case 1: made = joined(g, r, x, axis); break;
-    case 2: made = kn_build_stack(g, both, 2, axis, nowhere); break;
+    case 2: made = kn_build_stack(g, two, 2, axis, nowhere); break;
+    case 3: made = kn_is_complex(x->dtype) ? NULL : both(g, r, x, axis); break;
+    case 4:
+        two[1] = kn_build_flip(g, two[0] = joined(g, r, x, axis), &axis, 1, nowhere);
+        made = two[1] ? kn_build_elem(g, KN_OP_NE, two, 2, nowhere) : NULL;
+        break;
     default: made = put(g, r, x, axis); break;
     }
     return !made ? x : chance(r, 25) ? assembled(g, r, made) : made;

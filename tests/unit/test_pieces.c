@@ -61,6 +61,16 @@ static void test_cuts(void **state)
         /* an element of one that is smaller than the rectangle */
         {"def f(x: f32[N, V], y: f32[N, V + 1]):\n    y[:, :V] = x[:, :1]\n    y[0, 0] = 2\n",
          "y[0, 0] y[1:, :] y[0, 1:]"},
+        /* operations on what is put together, and two that meet in one */
+        {"def f(x: f32[N], z: f32[M], b: f32[N + M]):\n"
+         "    return cast(relu(concatenate((x, z)) + b), bf16)\n",
+         "out0[:N] out0[N:]"},
+        {"def f(x: f32[2*N], dy: f32[2*N]):\n"
+         "    y = concatenate((x[N:] * x[:N], x[N:]))\n    return vjp(y, dy, x)\n",
+         "out0[:N] out0[N:]"},
+        {"def f(x: f32[N], y: f32[N + 4]):\n"
+         "    y[:N] = x\n    y *= 2\n",
+         "y[:N] y[N:]"},
         /* several values, and what is no pad */
         {"def f(x: f32[N]):\n    return pad(x, 2, constant_values=(1, 2)), pad(x, 2, mode='edge')\n",
          ""},
