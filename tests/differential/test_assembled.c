@@ -176,6 +176,52 @@ static void check(const char *device)
     assert_true(seen.compared > 2 * seen.skipped);
 }
 
+static double predicted(const program *p, kn_context *ctx, const kn_program_options *o,
+                        const kn_target *target)
+{
+    kn_arena a;
+    kn_program *prog;
+    kn_plan *plan;
+    kn_arena_init(&a, NULL);
+    if (kn_program_create(ctx, p->graph, o, &prog) != KN_OK ||
+        program_plan(p, prog, target, &a, &plan) != KN_OK)
+        fail_msg("KILN_SEED=%llu: %s", (unsigned long long)p->seed, kn_last_error());
+    const double ns = plan->ns;
+    kn_program_destroy(prog);
+    kn_arena_finish(&a);
+    return ns;
+}
+
+/* What is chosen is predicted to take no longer than joined, or one kernel an operation. */
+static void test_choice(void **state)
+{
+    static const kn_program_options chosen = {.fusion = true}, unfused = {.fusion = false},
+                                    joined = {.fusion = true, .schedule = "joined"};
+    static const char *const archs[] = {"sm_90", "cpu"};
+    (void)state;
+    kn_context *ctx = open_context("cpu");
+    int quicker = 0;
+    for (uint64_t seed = 1; seed <= EFFORT(60, 20); seed++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        const program *p = made(&a, seed);
+        for (int i = 0; i < 2 && p; i++) {
+            kn_target target = *ctx->dev->ops->target(ctx->dev);
+            if (i == 0)
+                assert_true(kn_target_of_arch(archs[i], &target));
+            const double ns = predicted(p, ctx, &chosen, &target);
+            const double whole = predicted(p, ctx, &joined, &target);
+            if (ns > whole || ns > predicted(p, ctx, &unfused, &target))
+                fail_msg("KILN_SEED=%llu, %s: predicted to take longer than what is not fused",
+                         (unsigned long long)seed, archs[i]);
+            quicker += ns < whole;
+        }
+        kn_arena_finish(&a);
+    }
+    kn_context_close(ctx);
+    assert_true(quicker > 0);
+}
+
 static void test_cpu(void **state)
 {
     (void)state;
@@ -190,6 +236,7 @@ static void test_emu(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_emu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice), cmocka_unit_test(test_cpu),
+                                       cmocka_unit_test(test_emu)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
