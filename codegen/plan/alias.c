@@ -117,7 +117,7 @@ static bool loads_before_storing(kn_arena *a, place load, place store)
            read_by(a, ph, load.i, st->stage) && !is_pilot(a, ph, load.i, st->stage);
 }
 
-/* May phase `writer` store what phase `reader` has of the input or will have? `same`: they are one phase. */
+/* Does phase `writer` store nothing that phase `reader`, perhaps the same one, has yet to load? */
 static bool keeps_apart(kn_arena *a, const kn_phase *reader, int in, const kn_phase *writer,
                         int out)
 {
@@ -138,8 +138,9 @@ static bool keeps_apart(kn_arena *a, const kn_phase *reader, int in, const kn_ph
 /* Phases that load the input or store to the output, in order. */
 typedef struct touching {
     const kn_phase *ph;
-    int kernel, in, out;
-    int after; /* phases of its kernel before this number have ended when it begins */
+    int in, out; /* the buffers, if it does */
+    bool loads, stores;
+    int after; /* those before this number have ended when it begins */
 } touching;
 typedef KN_VEC(touching) touchings;
 
@@ -154,8 +155,10 @@ static touchings list_touching(kn_arena *a, const kn_plan *plan, int input, int 
             const kn_phase *ph = &k->phases.data[p];
             if (kn_begins_after_all(ph))
                 after = list.len;
-            if ((in >= 0 && kn_reads_from(ph, in)) || (out >= 0 && kn_stores_to(ph, out)))
-                kn_push(a, &list, ((touching){ph, i, in, out, after}));
+            const bool loads = in >= 0 && kn_reads_from(ph, in);
+            const bool stores = out >= 0 && kn_stores_to(ph, out);
+            if (loads || stores)
+                kn_push(a, &list, ((touching){ph, in, out, loads, stores, after}));
         }
     }
     return list;
@@ -167,11 +170,15 @@ bool kn_plan_in_place(kn_arena *a, const kn_plan *plan, int input, int output)
     bool apart = true;
     for (int i = 0; i < list.len && apart; i++) {
         const touching *now = &list.data[i];
-        for (int j = 0; j < i && apart; j++) /* what was stored cannot be loaded any more */
-            apart = keeps_apart(a, now->ph, now->in, list.data[j].ph, list.data[j].out);
-        for (int j = now->after; j < i && apart; j++) /* other blocks may still be loading it */
-            apart = keeps_apart(a, list.data[j].ph, list.data[j].in, now->ph, now->out);
-        apart = apart && keeps_apart(a, now->ph, now->in, now->ph, now->out);
+        for (int j = 0; j < i && apart && now->loads; j++) { /* what was stored is gone */
+            const touching *before = &list.data[j];
+            apart = !before->stores || keeps_apart(a, now->ph, now->in, before->ph, before->out);
+        }
+        /* other blocks may still be loading it, or this one */
+        for (int j = now->after; j <= i && apart && now->stores; j++) {
+            const touching *before = &list.data[j];
+            apart = !before->loads || keeps_apart(a, before->ph, before->in, now->ph, now->out);
+        }
     }
     return apart;
 }

@@ -7,7 +7,7 @@
 #include "ir/build.h"
 #include "tests/differential/check.h"
 
-enum { PROGRAMS = EFFORT(300, 60), ELEMENTS = 3000 };
+enum { PROGRAMS = EFFORT(150, 40), ELEMENTS = 3000 };
 
 static const kn_loc nowhere;
 
@@ -181,7 +181,7 @@ static double predicted(const program *p, kn_context *ctx, const kn_program_opti
 {
     kn_arena a;
     kn_program *prog;
-    kn_plan *plan;
+    kn_plan *plan = NULL;
     kn_arena_init(&a, NULL);
     if (kn_program_create(ctx, p->graph, o, &prog) != KN_OK ||
         program_plan(p, prog, target, &a, &plan) != KN_OK)
