@@ -1,4 +1,5 @@
 /* Arrays made of several, or of one several times: each element is read at an index that follows from its own. */
+#include "ir/assembly.h"
 #include "ir/build_impl.h"
 
 static kn_node *elem(kn_graph *g, kn_op op, kn_node *a, kn_node *b, kn_loc loc)
@@ -105,6 +106,22 @@ static bool same_but(kn_graph *g, const char *what, const kn_node *a, const kn_n
     return fits;
 }
 
+/* `made` is of n arrays, one behind the other: x[i] is at start[i] along the axis. */
+static void note_joined(kn_graph *g, const kn_node *made, kn_node *const *x, int n, int axis,
+                        const kn_dim *start)
+{
+    kn_piece *pieces = KN_NEW_ARRAY(g->arena, kn_piece, n);
+    for (int i = 0; i < n; i++) {
+        pieces[i].node = x[i] ? x[i]->id : -1;
+        for (int j = 0; made && x[i] && j < made->rank; j++) {
+            pieces[i].at.start[j] = j == axis ? start[i] : kn_dim_const(g->syms, 0);
+            pieces[i].at.size[j] = j == axis ? x[i]->shape[j] : made->shape[j];
+            pieces[i].at.step[j] = 1;
+        }
+    }
+    kn_note_assembly(g, made, pieces, n, NULL);
+}
+
 kn_node *kn_build_concatenate(kn_graph *g, kn_node *const *given, int n, int axis, kn_loc loc)
 {
     kn_node **x = KN_NEW_ARRAY(g->arena, kn_node *, n + 1);
@@ -138,13 +155,14 @@ kn_node *kn_build_concatenate(kn_graph *g, kn_node *const *given, int n, int axi
         kn_node *part = along(g, x[i], axis, index, start[n], loc);
         made = i == n - 1 ? part : select(g, less(g, at, start[i + 1], loc), part, made, loc);
     }
+    note_joined(g, made, x, n, axis, start);
     return made;
 }
 
 kn_node *kn_build_stack(kn_graph *g, kn_node *const *given, int n, int axis, kn_loc loc)
 {
     kn_node **x = KN_NEW_ARRAY(g->arena, kn_node *, n + 1), *made = NULL;
-    kn_dim shape[KN_MAX_RANK];
+    kn_dim *start = KN_NEW_ARRAY(g->arena, kn_dim, n + 1), shape[KN_MAX_RANK];
     if (n == 0) {
         kn_fail(KN_SHAPE, "stack: at least one array is needed");
         return NULL;
@@ -165,10 +183,14 @@ kn_node *kn_build_stack(kn_graph *g, kn_node *const *given, int n, int axis, kn_
         if (!same_but(g, "stack", x[0], x[i], -1, loc))
             return NULL;
         kn_node *part = kn_build_expand_dims(g, x[i], &axis, 1, loc);
+        start[i] = kn_dim_const(g->syms, i);
+        x[i] = part;
         kn_node *before = elem(g, KN_OP_LT, at, kn_build_int(g, i + 1, loc), loc);
         made = i == n - 1 ? part : select(g, before, part, made, loc);
     }
-    return kn_build_broadcast_to(g, made, shape, rank, loc);
+    made = kn_build_broadcast_to(g, made, shape, rank, loc);
+    note_joined(g, made, x, n, axis, start);
+    return made;
 }
 
 /* ---- of one ---- */
@@ -193,6 +215,7 @@ static kn_node *reflected(kn_graph *g, kn_node *i, kn_dim n, kn_pad_mode mode, k
 typedef struct outside {
     kn_node *inside; /* a mask of all others; NULL: there is no value yet */
     kn_node *value;
+    bool several; /* values, of which this is the last */
 } outside;
 
 /* `made`, and the value outside. */
@@ -213,8 +236,21 @@ static kn_node *surround(kn_graph *g, kn_node *made, outside *o, kn_node *inside
         return made;
     }
     made = put_outside(g, made, o, loc);
-    *o = (outside){inside, value};
+    *o = (outside){inside, value, o->inside != NULL};
     return made;
+}
+
+/* `made` is x with `before` in front, and one value around it. */
+static void note_padded(kn_graph *g, const kn_node *made, const kn_node *x,
+                        const kn_padding *before, const kn_node *value)
+{
+    kn_piece piece = {.node = x->id};
+    for (int j = 0; j < x->rank; j++) {
+        piece.at.start[j] = before->width[j];
+        piece.at.size[j] = x->shape[j];
+        piece.at.step[j] = 1;
+    }
+    kn_note_assembly(g, made, &piece, 1, value);
 }
 
 kn_node *kn_build_pad(kn_graph *g, kn_node *x, const kn_padding *before, const kn_padding *after,
@@ -249,7 +285,10 @@ kn_node *kn_build_pad(kn_graph *g, kn_node *x, const kn_padding *before, const k
         made = surround(g, made, &o, from, before->value[j], loc);
         made = surround(g, made, &o, less(g, at[j], x->shape[j], loc), after->value[j], loc);
     }
-    return put_outside(g, made, &o, loc);
+    made = put_outside(g, made, &o, loc);
+    if (made && o.inside && !o.several)
+        note_padded(g, made, x, before, kn_build_cast(g, o.value, made->dtype, loc));
+    return made;
 }
 
 /* x as one axis, where no axis is given. */

@@ -33,7 +33,8 @@ kn_status kn_build_output(kn_graph *g, const char *name, kn_node *x, kn_loc loc)
     KN_TRY(check_output(g, name, x));
     if (x->weak)
         x = kn_build_cast_to(g, x, x->dtype);
-    kn_graph_add_output(g, (kn_output){kn_strdup(g->arena, name), x, -1});
+    kn_graph_add_output(g,
+                        (kn_output){.name = kn_strdup(g->arena, name), .node = x, .updates = -1});
     return KN_OK;
 }
 
@@ -52,6 +53,6 @@ kn_status kn_build_update(kn_graph *g, const char *name, kn_node *x, kn_loc loc)
     x = kn_build_broadcast_to(g, kn_build_cast(g, x, in->dtype, loc), in->shape, in->rank, loc);
     if (!x)
         return kn_last_status();
-    kn_graph_add_output(g, (kn_output){in->name, x, input});
+    kn_graph_add_output(g, (kn_output){.name = in->name, .node = x, .updates = input});
     return KN_OK;
 }

@@ -1,6 +1,7 @@
 /* Elements at indices that are values, and an array a part of which is assigned to. */
 #include <string.h>
 
+#include "ir/assembly.h"
 #include "ir/build_impl.h"
 #include "ir/view.h"
 
@@ -323,6 +324,19 @@ static kn_node *with_axes_of_operand(kn_graph *g, const kn_node *index, const in
     return v ? kn_build_reshape_to(g, v, shape, x->rank, loc) : NULL;
 }
 
+/* v, with the axes of an INDEX's operand, where the INDEX shows that. */
+static kn_piece piece_of(kn_graph *g, const kn_node *index, const kn_node *v)
+{
+    kn_piece piece = {.node = v->id};
+    for (int j = 0; j < v->rank; j++) {
+        const int axis = index->u.index->axis[j];
+        piece.at.start[j] = index->u.index->start[j];
+        piece.at.size[j] = axis < 0 ? kn_dim_const(g->syms, 1) : index->shape[axis];
+        piece.at.step[j] = axis < 0 ? 1 : index->u.index->step[j];
+    }
+    return piece;
+}
+
 kn_node *kn_build_put_index(kn_graph *g, kn_node *x, const kn_node *index, kn_node *v, kn_loc loc)
 {
     const kn_indexing *at = index->u.index;
@@ -333,6 +347,7 @@ kn_node *kn_build_put_index(kn_graph *g, kn_node *x, const kn_node *index, kn_no
     followed_axes(index, first);
     if (!(v = with_axes_of_operand(g, index, first, v, loc)))
         return NULL;
+    const kn_piece piece = piece_of(g, index, v);
     for (int j = 0; j < x->rank; j++) {
         kn_node *here;
         shape[j] = v->shape[j];
@@ -351,7 +366,12 @@ kn_node *kn_build_put_index(kn_graph *g, kn_node *x, const kn_node *index, kn_no
     }
     if (any)
         v = kn_build_taken(g, v, indices, shape, false, loc);
-    return mask ? select(g, mask, v, x, loc) : kn_build_broadcast_to(g, v, x->shape, x->rank, loc);
+    if (!mask)
+        return kn_build_broadcast_to(g, v, x->shape, x->rank, loc);
+    kn_node *made = select(g, mask, v, x, loc);
+    if (!repeats)
+        kn_note_assembly(g, made, &piece, 1, x);
+    return made;
 }
 
 /* What `x` holds once the elements that `view`, of it, shows are those of `v`. */

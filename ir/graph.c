@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/number.h"
 #include "base/work.h"
+#include "ir/assembly.h"
 
 kn_graph *kn_graph_new(kn_arena *a, const char *name)
 {
@@ -302,13 +303,14 @@ kn_graph *kn_graph_clone(kn_arena *a, const kn_graph *g)
         kn_graph_add_input(to, in);
     }
     for (int i = 0; i < g->outputs.len; i++)
-        kn_graph_add_output(to, (kn_output){kn_strdup(a, g->outputs.data[i].name),
-                                            to->nodes.data[g->outputs.data[i].node->id],
-                                            g->outputs.data[i].updates});
+        kn_graph_add_output(to, (kn_output){.name = kn_strdup(a, g->outputs.data[i].name),
+                                            .node = to->nodes.data[g->outputs.data[i].node->id],
+                                            .updates = g->outputs.data[i].updates});
     copy_remarks(a, &to->wider, &g->wider);
     copy_remarks(a, &to->searches, &g->searches);
     for (int i = 0; i < g->expansions.len; i++)
         kn_push(a, &to->expansions, g->expansions.data[i]);
+    kn_copy_assemblies(to, g, to->nodes.data);
     return to;
 }
 

@@ -87,10 +87,25 @@ typedef struct kn_input {
     kn_scalar dflt;
 } kn_input;
 
+/* Elements of an array: along axis j those at start[j] + step[j] * i, for each i below size[j]. */
+typedef struct kn_rectangle {
+    kn_dim start[KN_MAX_RANK], size[KN_MAX_RANK];
+    int64_t step[KN_MAX_RANK];
+} kn_rectangle;
+
+/* Of a graph in pieces (ir/pieces.h): the output whose array a piece goes to, and where in it. */
+typedef struct kn_place {
+    int output;
+    int rank;
+    const kn_dim *shape; /* the array's */
+    kn_rectangle at;
+} kn_place;
+
 typedef struct kn_output {
     const char *name;
     kn_node *node;
-    int updates; /* the input whose elements become these, and whose name it has; or -1 */
+    int updates;           /* the input whose elements become these, and whose name it has; or -1 */
+    const kn_place *place; /* NULL: the node is all of it */
 } kn_output;
 
 /* What a formula of ops.def has become: `node` is op(in[0], in[1], ...) of operands that all are of its type and rank, by
@@ -100,6 +115,19 @@ typedef struct kn_expansion {
     int node, nin;
     int in[KN_MAX_IN];
 } kn_expansion;
+
+/* What an assignment to a part of an array, a pad or a concatenation has become: `node` has the elements of each piece where
+ * that lies, and those of `rest`, of its shape or 0-d, elsewhere. rest -1: the pieces, which do not overlap, are all of
+ * it. */
+typedef struct kn_piece {
+    int node; /* of the rectangle's sizes, or 1 along an axis */
+    kn_rectangle at;
+} kn_piece;
+
+typedef struct kn_assembly {
+    int node, rest, n;
+    const kn_piece *pieces;
+} kn_assembly;
 
 /* What one program may take: operations, and bytes of an arena that it is built or planned in. Beyond it unwinds
  * (kn_give_up()), with an error that names `op` and its place. */
@@ -116,7 +144,8 @@ typedef struct kn_remark {
 } kn_remark;
 typedef KN_VEC(kn_remark) kn_remarks;
 
-typedef struct kn_graph {
+typedef struct kn_graph kn_graph;
+struct kn_graph {
     kn_arena *arena;
     kn_symbols *syms;
     kn_facts facts;
@@ -134,17 +163,21 @@ typedef struct kn_graph {
      * their operands, by NumPy's rules; sums that search for what belongs to them */
     kn_remarks wider, searches;
     KN_VEC(kn_expansion) expansions; /* of such a graph too; for differentiation (ir/grad.c) */
+    KN_VEC(kn_assembly) assemblies;  /* of such a graph too */
     int carried;                     /* CARRIED nodes so far */
     int ranks;                       /* over how many what is divided is divided; 0: as 1 */
     /* loop nests may exchange with other ranks, group by group: all ranks have the same nests */
     bool exchanges_in_nests;
     /* Of an optimised graph: the INDEX nodes of the one before, in it, that a call's sizes can take out of bounds. */
     KN_VEC(const kn_node *) indices;
+    /* Of an optimised graph: another one of the same inputs and symbols, whose outputs are stored in pieces. NULL: none of
+     * them is made of any. */
+    kn_graph *in_pieces;
     /* Of a refined graph: the uses of its nodes so far, KN_MAX_IN each (ir/view.h). */
     const struct kn_use *uses;
     int used;
     kn_budget budget;
-} kn_graph;
+};
 
 kn_graph *kn_graph_new(kn_arena *a, const char *name);
 

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "ir/assembly.h"
 #include "ir/build.h"
 
 /* ---- late and early ---- */
@@ -374,11 +375,13 @@ static void copy_outputs(const making *m, kn_graph *to, kn_node *const *map)
     }
     for (int c = 0; c < m->s->n && !m->second; c++)
         if (m->saved[c] && !early_output_of(m->s, m->s->candidates[c].node))
-            kn_graph_add_output(
-                to, (kn_output){m->s->candidates[c].name, map[m->s->candidates[c].node->id], -1});
+            kn_graph_add_output(to, (kn_output){.name = m->s->candidates[c].name,
+                                                .node = map[m->s->candidates[c].node->id],
+                                                .updates = -1});
     copy_remarks(to, &to->wider, &g->wider, map);
     copy_remarks(to, &to->searches, &g->searches, map);
     copy_expansions(to, g, map);
+    kn_copy_assemblies(to, g, map);
 }
 
 /* What the first part needs: its outputs and what is saved. What the second does not read either is its, too. */

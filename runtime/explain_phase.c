@@ -58,10 +58,13 @@ static void put_arrays(const subject *s, const kn_kernel *k, const kn_phase *ph)
         put_in_list(&read, t, "      reads ",
                     taken ? kn_sprintf(t->arena, "%s (gathered)", name) : name);
     }
-    for (int i = 0; i < ph->nest.stores.len; i++)
-        if (!ph->nest.stores.data[i].sends)
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        const kn_store *st = &ph->nest.stores.data[i];
+        const char *name = kn_explain_array(s, &k->bufs.data[st->access.buf]);
+        if (!st->sends)
             put_in_list(&written, t, read.lines.len ? "; writes " : "      writes ",
-                        kn_explain_array(s, &k->bufs.data[ph->nest.stores.data[i].access.buf]));
+                        kn_sprintf(t->arena, "%s%s", name, st->part ? st->part : ""));
+    }
     kn_put(t, read.lines.len || written.lines.len ? "\n" : "");
 }
 

@@ -21,6 +21,14 @@ typedef enum kn_division {
     KN_DIVISIONS
 } kn_division;
 
+/* Is an output that is assembled stored as one array, or piece by piece (ir/pieces.h)? */
+typedef enum kn_storing {
+    KN_STORE_BY_COST,
+    KN_STORE_JOINED,
+    KN_STORE_PIECES,
+    KN_STORINGS
+} kn_storing;
+
 /* What max_threads may be; and how many merges can be undone, the first ones. */
 enum { KN_LEAST_LIMIT = 32, KN_MOST_LIMIT = 1024, KN_MOST_UNDONE = 64 };
 
@@ -28,6 +36,7 @@ typedef struct kn_force {
     kn_division division;
     int cluster; /* blocks of a cluster; 0: the planner chooses */
     kn_reuse reuse;
+    kn_storing storing;
     int max_threads; /* per block; 0: no limit but the target's */
     /* bit i: the i-th merge of loop nests of what the planner would choose is undone */
     uint64_t undone;

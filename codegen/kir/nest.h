@@ -195,6 +195,7 @@ typedef struct kn_store {
     kn_access access;
     int stage;
     uint32_t once;
+    const char *part; /* of the array, for people: "[:, 1:V]"; NULL: all of it */
 } kn_store;
 
 /* prefix + name, as a C identifier. */

@@ -41,48 +41,144 @@ static bool is_pilot(kn_arena *a, const kn_phase *ph, int i, int stage)
     return false;
 }
 
-/* In a phase that loads one array and stores the other: is the thread that stores an element the only one that reads
- * it, and before? Within a sweep loads come before stores, and a group's sweeps are in order. */
-static bool reads_before_storing(kn_arena *a, const kn_phase *ph, int in, int out)
+/* Elements of an array that an access reaches: from `low` to `high`, each alone or again at multiples of a period. */
+typedef struct reach {
+    int64_t low, high;
+} reach;
+
+/* Axes along which it steps by multiples of the period are left out; period 0: none is. */
+static reach reach_of(const kn_phase *ph, const kn_access *acc, int64_t period)
 {
-    for (int s = 0; s < ph->nest.stores.len; s++) {
-        const kn_store *st = &ph->nest.stores.data[s];
-        if (st->access.buf != out)
+    reach r = {acc->offset, acc->offset};
+    for (int a = 0; a < ph->nest.naxes; a++) {
+        const int64_t by = acc->stride[a] * (ph->nest.axes[a].extent - 1);
+        if (period && acc->stride[a] % period == 0)
             continue;
-        if (st->kind != KN_STORE_ELEMENT || st->once)
-            return false;
-        for (int i = 0; i < ph->nest.values.len; i++) {
-            const kn_value *v = &ph->nest.values.data[i];
-            if (!kn_is_read(v) || v->access->buf != in)
+        r.low += by < 0 ? by : 0;
+        r.high += by > 0 ? by : 0;
+    }
+    return r;
+}
+
+static bool are_apart(reach x, reach y, int64_t period)
+{
+    if (!period)
+        return x.high < y.low || y.high < x.low;
+    const int64_t from = ((y.low - x.low) % period + period) % period;
+    return from > x.high - x.low && from + (y.high - y.low) < period;
+}
+
+/* An access of a phase: of value i, or behind these of a store. */
+typedef struct place {
+    const kn_phase *ph;
+    int i;
+} place;
+
+static const kn_access *access_at(place at) { return kn_any_access(at.ph, at.i); }
+
+/* Does it never happen? What is loaded or stored once a group happens without members, too. */
+static bool is_empty(place at)
+{
+    const kn_nest *nest = &at.ph->nest;
+    const bool element = at.i < nest->values.len ? kn_value_at(at.ph, at.i)->level == KN_ELEMENT
+                                                 : kn_store_at(at.ph, at.i)->kind != KN_STORE_GROUP;
+    for (int a = 0; a < (element ? nest->naxes : nest->ngroup); a++)
+        if (nest->axes[a].extent == 0)
+            return true;
+    return false;
+}
+
+/* Could a load and a store touch the same element? Not where one has some rows or columns and the other others. */
+static bool may_meet(place load, place store)
+{
+    const kn_access *x = access_at(load), *y = access_at(store);
+    if (kn_value_at(load.ph, load.i)->kind == KN_V_GATHER || y->split_stride ||
+        load.ph->nest.extents || store.ph->nest.extents) /* of one kernel for several sizes */
+        return true;
+    bool apart = is_empty(load) || is_empty(store) ||
+                 are_apart(reach_of(load.ph, x, 0), reach_of(store.ph, y, 0), 0);
+    for (int a = 0; a < store.ph->nest.naxes && !apart; a++) {
+        const int64_t period = y->stride[a] < 0 ? -y->stride[a] : y->stride[a];
+        apart = period > 1 &&
+                are_apart(reach_of(load.ph, x, period), reach_of(store.ph, y, period), period);
+    }
+    return !apart;
+}
+
+/* Is it the thread that stores an element, and it alone, that loads it, and before? Within a sweep loads come before stores, and
+ * a group's sweeps are in order. */
+static bool loads_before_storing(kn_arena *a, place load, place store)
+{
+    const kn_phase *ph = load.ph;
+    const kn_value *v = kn_value_at(ph, load.i);
+    const kn_store *st = kn_store_at(ph, store.i);
+    return st->kind == KN_STORE_ELEMENT && !st->once && v->kind != KN_V_GATHER &&
+           v->level == KN_ELEMENT && kn_access_alike(v->access, &st->access) &&
+           read_by(a, ph, load.i, st->stage) && !is_pilot(a, ph, load.i, st->stage);
+}
+
+/* Does phase `writer` store nothing that phase `reader`, perhaps the same one, has yet to load? */
+static bool keeps_apart(kn_arena *a, const kn_phase *reader, int in, const kn_phase *writer,
+                        int out)
+{
+    const int values = writer->nest.values.len;
+    for (int s = 0; s < writer->nest.stores.len; s++)
+        for (int i = 0; i < reader->nest.values.len; i++) {
+            const place load = {reader, i}, store = {writer, values + s};
+            const kn_value *v = kn_value_at(reader, i);
+            if (access_at(store)->buf != out || !kn_is_read(v) || v->access->buf != in ||
+                !may_meet(load, store))
                 continue;
-            if (v->kind == KN_V_GATHER || v->level != KN_ELEMENT ||
-                !kn_access_alike(v->access, &st->access) || !read_by(a, ph, i, st->stage) ||
-                is_pilot(a, ph, i, st->stage))
+            if (reader != writer || !loads_before_storing(a, load, store))
                 return false;
         }
-    }
     return true;
+}
+
+/* Phases that load the input or store to the output, in order. */
+typedef struct touching {
+    const kn_phase *ph;
+    int in, out; /* the buffers, if it does */
+    bool loads, stores;
+    int after; /* those before this number have ended when it begins */
+} touching;
+typedef KN_VEC(touching) touchings;
+
+static touchings list_touching(kn_arena *a, const kn_plan *plan, int input, int output)
+{
+    touchings list = {0};
+    for (int i = 0; i < plan->kernels.len; i++) {
+        const kn_kernel *k = plan->kernels.data[i];
+        const int in = find_buf(k, KN_BUF_INPUT, input), out = find_buf(k, KN_BUF_OUTPUT, output);
+        int after = list.len;
+        for (int p = 0; p < k->phases.len; p++) {
+            const kn_phase *ph = &k->phases.data[p];
+            if (kn_begins_after_all(ph))
+                after = list.len;
+            const bool loads = in >= 0 && kn_reads_from(ph, in);
+            const bool stores = out >= 0 && kn_stores_to(ph, out);
+            if (loads || stores)
+                kn_push(a, &list, ((touching){ph, in, out, loads, stores, after}));
+        }
+    }
+    return list;
 }
 
 bool kn_plan_in_place(kn_arena *a, const kn_plan *plan, int input, int output)
 {
-    bool stored = false; /* from then on the input's elements are gone */
-    for (int i = 0; i < plan->kernels.len; i++) {
-        const kn_kernel *k = plan->kernels.data[i];
-        int in = find_buf(k, KN_BUF_INPUT, input), out = find_buf(k, KN_BUF_OUTPUT, output);
-        bool loaded = false; /* other blocks may still be loading it */
-        for (int p = 0; p < k->phases.len; p++) {
-            const kn_phase *ph = &k->phases.data[p];
-            bool now_loads = in >= 0 && kn_reads_from(ph, in),
-                 now_stores = out >= 0 && kn_stores_to(ph, out);
-            if (kn_begins_after_all(ph))
-                loaded = false;
-            if ((now_loads && stored) || (now_stores && loaded) ||
-                (now_loads && now_stores && !reads_before_storing(a, ph, in, out)))
-                return false;
-            loaded = loaded || now_loads;
-            stored = stored || now_stores;
+    const touchings list = list_touching(a, plan, input, output);
+    bool apart = true;
+    for (int i = 0; i < list.len && apart; i++) {
+        const touching *now = &list.data[i];
+        for (int j = 0; j < i && apart && now->loads; j++) { /* what was stored is gone */
+            const touching *before = &list.data[j];
+            apart = !before->stores || keeps_apart(a, now->ph, now->in, before->ph, before->out);
+        }
+        /* other blocks may still be loading it, or this one */
+        for (int j = now->after; j <= i && apart && now->stores; j++) {
+            const touching *before = &list.data[j];
+            apart = !before->loads || keeps_apart(a, before->ph, before->in, now->ph, now->out);
         }
     }
-    return true;
+    return apart;
 }

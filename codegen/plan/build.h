@@ -21,6 +21,8 @@ kn_status kn_draft_finish(kn_draft *draft);
 kn_status kn_plan_lower(kn_arena *a, const kn_problem *problem, kn_regions *regions, kn_planner *p);
 /* build.c: gives the problem a graph of its own, refined. */
 kn_status kn_problem_refine(kn_arena *a, kn_problem *problem);
+/* cut.c: the same problem with its outputs in pieces, which its graph has. */
+kn_status kn_problem_cut(kn_arena *a, const kn_problem *whole, kn_problem *cut);
 /* assemble.c: binds kernels made of p->phases, as far as their predicted time depends on it. */
 kn_status kn_bind_phases(kn_planner *p, kn_kernel_list *kernels);
 /* assemble.c: completes plan->kernels, which are bound. */

@@ -15,6 +15,8 @@ static kn_phase keep_phase(kn_arena *a, const kn_phase *from)
         ph.nest.axes[i].name = keep_text(a, ph.nest.axes[i].name);
     for (int i = 0; i < ph.nest.values.len; i++)
         ph.nest.values.data[i].name = keep_text(a, ph.nest.values.data[i].name);
+    for (int i = 0; i < ph.nest.stores.len; i++)
+        ph.nest.stores.data[i].part = keep_text(a, ph.nest.stores.data[i].part);
     for (int i = 0; i < ph.nest.reds.len; i++) {
         kn_red *red = &ph.nest.reds.data[i];
         if (red->by) /* its consecutive reductions share one reducer */

@@ -1,4 +1,5 @@
 #include "ir/pass/pass.h"
+#include "ir/pieces.h"
 
 const kn_pass kn_graph_passes[] = {
     {"ranks", "reductions of what is divided over ranks: of each part, then over the ranks",
@@ -37,11 +38,8 @@ static void keep_indices(kn_arena *a, const kn_graph *from, kn_graph *to)
             kn_push(a, &to->indices, from->nodes.data[i]);
 }
 
-kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record *records)
+static kn_graph *run_passes(kn_arena *a, kn_graph *g, bool fast, kn_pass_record *records)
 {
-    const kn_graph *written = g;
-    if (kn_graph_verify(g) != KN_OK)
-        return NULL;
     for (int i = 0; i < kn_graph_pass_count; i++) {
         int before = g->nodes.len;
         if (kn_graph_passes[i].fast && !fast)
@@ -58,7 +56,18 @@ kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record 
     }
     if (records)
         *records = (kn_pass_record){0};
-    if (g != written)
-        keep_indices(a, written, g);
     return g;
+}
+
+kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record *records)
+{
+    if (kn_graph_verify(g) != KN_OK)
+        return NULL;
+    kn_graph *made = run_passes(a, g, fast, records);
+    if (!made || made == g)
+        return made;
+    keep_indices(a, g, made);
+    kn_graph *cut = kn_graph_in_pieces(a, g);
+    made->in_pieces = cut ? run_passes(a, cut, fast, NULL) : NULL;
+    return cut && !made->in_pieces ? NULL : made;
 }

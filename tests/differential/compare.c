@@ -170,7 +170,8 @@ int program_args(const program *p, char *const *data, kn_arg *args)
         if (!p->omitted[i])
             put_arg(&args[n++], p->graph->inputs.data[i].name, &p->in[i], data[i]);
     for (int o = 0; o < p->graph->outputs.len; o++)
-        put_arg(&args[n++], p->graph->outputs.data[o].name, &p->out[o], data[nin + o]);
+        if (p->graph->outputs.data[o].updates < 0)
+            put_arg(&args[n++], p->graph->outputs.data[o].name, &p->out[o], data[nin + o]);
     return n;
 }
 
@@ -254,8 +255,10 @@ static fault compare_output(const program *p, int o, const unsigned char *block,
             kn_putf(why, "%s%lld", j ? ", " : "", (long long)index[j]);
         kn_put(why, "]");
     }
+    const int updates = p->graph->outputs.data[o].updates;
+    const unsigned char *before = updates < 0 ? NULL : (unsigned char *)p->in[updates].block;
     for (int64_t i = 0; i < m->elements * bytes && !found; i++)
-        if (!own[i / bytes] && block[i] != UNTOUCHED) {
+        if (!own[i / bytes] && block[i] != (before ? before[i] : UNTOUCHED)) {
             kn_putf(why, "memory between the elements of %s was written, at byte %lld of its block",
                     p->graph->outputs.data[o].name, (long long)i);
             found = STRAY_WRITE;
@@ -304,9 +307,14 @@ static fault run_and_compare(const program *p, kn_context *ctx, kn_program *prog
     kn_arg args[2 * MAX_ARGS];
     for (int i = 0; i < n; i++) {
         const memory *m = i < nin ? &p->in[i] : &p->out[i - nin];
+        const int updates = i < nin ? -1 : p->graph->outputs.data[i - nin].updates;
         size_t bytes = (size_t)memory_bytes(m);
         if (i < nin && p->graph->inputs.data[i].by_value) {
             data[i] = m->block;
+            continue;
+        }
+        if (updates >= 0) {
+            data[i] = data[updates];
             continue;
         }
         void *ptr = NULL;
@@ -355,8 +363,10 @@ failure program_failure(const program *p, kn_context *ctx, const kn_program_opti
         return failure_of(IN_CREATING, why);
     failure f = failure_of(run_and_compare(p, ctx, prog, data, why, seen), why);
     kn_program_destroy(prog);
-    for (int i = 0; i < p->graph->inputs.len + p->graph->outputs.len; i++)
-        if (data[i] && !(i < p->graph->inputs.len && p->graph->inputs.data[i].by_value))
+    const int nin = p->graph->inputs.len;
+    for (int i = 0; i < nin + p->graph->outputs.len; i++)
+        if (data[i] && (i < nin ? !p->graph->inputs.data[i].by_value
+                                : p->graph->outputs.data[i - nin].updates < 0))
             ctx->dev->ops->release(ctx->dev, data[i]);
     return f;
 }

@@ -99,7 +99,8 @@ static double *values(slopes *s, kn_node *const *of, int n, kn_arena *a)
         if (!place(s, of[i], &out[i], &count))
             return NULL;
         all += count * parts(of[i]);
-        kn_push(s->g->arena, &s->g->outputs, ((kn_output){"y", of[i], -1}));
+        kn_push(s->g->arena, &s->g->outputs,
+                ((kn_output){.name = "y", .node = of[i], .updates = -1}));
     }
     double *made = KN_NEW_ARRAY(a, double, all + 1);
     for (int i = 0; i < n; i++) {

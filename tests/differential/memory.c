@@ -111,6 +111,15 @@ static void shape_of(const program *p, const kn_node *n, memory *m)
         kn_dim_eval(n->shape[j], p->sizes, &m->layout.shape[j]);
 }
 
+/* Is it one whose elements an output becomes? */
+static bool is_updated(const program *p, int input)
+{
+    bool updated = false;
+    for (int o = 0; o < p->graph->outputs.len; o++)
+        updated = updated || p->graph->outputs.data[o].updates == input;
+    return updated;
+}
+
 void place_inputs(program *p, rng *r)
 {
     for (int i = 0; i < p->graph->inputs.len; i++) {
@@ -126,7 +135,7 @@ void place_inputs(program *p, rng *r)
                 fill(p, m, r);
             continue;
         }
-        place(p, m, r, true);
+        place(p, m, r, !is_updated(p, i));
         fill(p, m, r);
     }
 }
@@ -134,7 +143,14 @@ void place_inputs(program *p, rng *r)
 void place_outputs(program *p, rng *r)
 {
     for (int o = 0; o < p->graph->outputs.len; o++) {
-        shape_of(p, p->graph->outputs.data[o].node, &p->out[o]);
-        place(p, &p->out[o], r, false);
+        const int updates = p->graph->outputs.data[o].updates;
+        memory *m = &p->out[o];
+        if (updates >= 0) { /* as the input lies; its data stay what they are */
+            *m = p->in[updates];
+            m->block = kn_alloc(p->arena, (size_t)memory_bytes(m) + 16);
+            continue;
+        }
+        shape_of(p, p->graph->outputs.data[o].node, m);
+        place(p, m, r, false);
     }
 }

@@ -80,6 +80,13 @@ static const case_ cases[] = {
      1,
      {{"x", 0, {ROWS, COLUMNS}, {COLUMNS, 1}, 0}, {"y", 0, {ROWS, COLUMNS}, {COLUMNS, 1}, 0}},
      0},
+    /* threads without a row work on another's */
+    {"short rows of integers on themselves",
+     "def f(x: i32[N, M]):\n    y = maximum(x, cast(sum(x, axis=1, keepdims=True), i32))\n    return y\n",
+     1,
+     1,
+     {{"x", 0, {33, 16}, {16, 1}, KILN_I32}, {"y", 0, {33, 16}, {16, 1}, KILN_I32}},
+     0},
     {"columns on themselves",
      "def f(x: f32[N, M]):\n    y = x - mean(x, axis=0)\n    return y\n",
      1,

@@ -139,6 +139,66 @@ static void fuses(void **state)
     kiln_ctx_destroy(ctx);
 }
 
+enum { ROWS = 12, COLUMNS = 10 };
+
+/* x after a run of a program that updates it, in pieces; how many inputs were copied. */
+static int run_in_pieces(const char *device, const char *text, float *x)
+{
+    const int64_t shape[] = {ROWS, COLUMNS};
+    const kiln_arg arg = {"x", x, KILN_F32, 2, shape, NULL};
+    kiln_options options;
+    kiln_options_init(&options);
+    options.schedule = "pieces";
+    ctx = open_device(device);
+    kiln_prog *p = compile_with(ctx, text, &options);
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        x[i] = (float)(i * 37 % 101);
+    if (kiln_run(p, NULL, &arg, 1) != KILN_OK)
+        fail_msg("%s", kiln_last_error());
+    good(kiln_sync(ctx, NULL));
+    const int copies = (int)stats_of(ctx).copies;
+    kiln_prog_destroy(p);
+    kiln_ctx_destroy(ctx);
+    return copies;
+}
+
+/* A part that is made of another part, which stays as it is, needs no copy: rows or columns, halves or every second one. */
+static void reads_other_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int copies;
+    } programs[] = {
+        {"def f(x: f32[N, 2*M]):\n    x[:, :M] = x[:, M:] * 2\n", 0},
+        {"def f(x: f32[2*N, M]):\n    x[N:] = x[:N] + 1\n", 0},
+        {"def f(x: f32[N, M]):\n    x[::2] = x[1::2] + 1\n", 0},
+        {"def f(x: f32[N, M]):\n    x[:, 1::2] = x[:, ::2] + 1\n", 0},
+        {"def f(x: f32[N, M]):\n    x[:, 0] = sum(x[:, 1:], axis=1)\n    x[0, 1:] = 3\n", 1},
+        {"def f(x: f32[N, M]):\n    x[:, 0] = sum(x[:, 1:-1], axis=1)\n    x[:, -1] = 3\n", 0},
+        {"def f(x: f32[N, M]):\n    x[:-1] = x[1:] + 1\n", 1},
+        {"def f(x: f32[N, M]):\n    x[:, :-1] = x[:, 1:] + 1\n", 1},
+        {"def f(x: f32[N, M]):\n    x[:, ::2] = x[:, 4:9] + 1\n", 1},
+        {"def f(x: f32[N, 2*M]):\n"
+         "    t = x[:, :M] * 2\n    x[:, :M] = x[:, M:] + 1\n    x[:, M:] = t\n",
+         1},
+    };
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        float want[ROWS * COLUMNS], got[ROWS * COLUMNS];
+        run_in_pieces("ref", programs[i].text, want);
+        for (int d = 1; d < DEVICES; d++) {
+            const int copies = run_in_pieces(devices[d], programs[i].text, got);
+            for (int k = 0; k < ROWS * COLUMNS; k++)
+                if (got[k] != want[k])
+                    fail_msg("%s on %s: element %d is %g, not %g", programs[i].text, devices[d], k,
+                             (double)got[k], (double)want[k]);
+            if (copies != programs[i].copies)
+                fail_msg("%s on %s: %d copies, not %d", programs[i].text, devices[d], copies,
+                         programs[i].copies);
+        }
+    }
+}
+
 /* An index out of bounds is an error on the host's devices; wrap and clip have none. */
 static void checks_indices(void **state)
 {
@@ -180,8 +240,11 @@ static void checks_indices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(updates_in_place), cmocka_unit_test(fuses),
-        cmocka_unit_test(checks_indices),   test(refuses_updates),
+        cmocka_unit_test(updates_in_place),
+        cmocka_unit_test(fuses),
+        cmocka_unit_test(reads_other_parts),
+        cmocka_unit_test(checks_indices),
+        test(refuses_updates),
         test(builds_expressions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

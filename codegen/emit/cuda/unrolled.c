@@ -3,17 +3,18 @@
 #include "codegen/emit/cuda/writer.h"
 
 /* The condition under which a step has members. Full steps have; threads without a group then work on another's without
- * storing anything. */
+ * storing anything, but not where those that have it may store to what they would load. */
 static const char *step_guard(kn_cuda_writer *w, const kn_cuda_stride *by, bool guarded)
 {
     const kn_schedule *how = &w->ph->how;
     if (!how->full || guarded)
         return kn_cuda_printed(w, "i < %s", by->end);
-    const bool stores = kn_sweep_stores_elements(w->ph, w->sweep) && kn_shares_block(w->k, w->ph);
+    const bool stores = kn_sweep_stores_elements(w->ph, w->sweep) || !w->k->disjoint;
+    const bool live = stores && kn_shares_block(w->k, w->ph);
     if (how->full == how->steps)
-        return stores ? "live" : NULL;
-    return kn_cuda_printed(w, stores ? "step < %d ? live : i < %s" : "step < %d || i < %s",
-                           how->full, by->end);
+        return live ? "live" : NULL;
+    return kn_cuda_printed(w, live ? "step < %d ? live : i < %s" : "step < %d || i < %s", how->full,
+                           by->end);
 }
 
 /* Steps that only move data break out of the loop at the first that has no members: the compiler issues the loads

@@ -5,6 +5,7 @@
 #include "base/work.h"
 #include "codegen/kir/halves.h"
 #include "codegen/plan/nests/planner.h"
+#include "ir/pieces.h"
 #include "ir/view.h"
 
 /* The value of a graph node in the region being lowered. */
@@ -402,20 +403,10 @@ static int lower_take(lowering *lo, const kn_node *n, const int8_t *axis, const 
     return add_value(lo, v);
 }
 
-/* Where its elements are in a buffer of its own, along the region's axes. */
-static kn_access access_of(lowering *lo, const kn_node *n, int buf)
+/* Where its elements are in a buffer laid out so, along the region's axes. */
+static kn_access access_in(lowering *lo, const kn_node *n, int buf, kn_layout layout)
 {
     kn_planner *p = lo->p;
-    const kn_buf *b = &p->bufs.data[buf];
-    kn_layout layout = {.rank = n->rank, .align = 16};
-    int64_t shape[KN_MAX_RANK];
-    kn_node_sizes(n, p->problem->sizes, shape);
-    if (b->kind == KN_BUF_OUTPUT) {
-        kn_layout_reshape(&p->problem->out[b->index], shape, n->rank, &layout); /* splits axes */
-    } else {
-        memcpy(layout.shape, shape, sizeof shape);
-        kn_compact_strides(shape, n->rank, layout.stride);
-    }
     if (p->problem->formulas)
         layout.formula = kn_strides_compact(p->arena, p->problem->graph->syms, n->shape, n->rank);
     int8_t to[KN_MAX_RANK];
@@ -424,6 +415,26 @@ static kn_access access_of(lowering *lo, const kn_node *n, int buf)
                     ? -1
                     : p->regions->axis[n->id][j];
     return access_to(lo, buf, &layout, to);
+}
+
+/* The same of a temporary of its own. */
+static kn_access access_of(lowering *lo, const kn_node *n, int buf)
+{
+    kn_layout layout = {.rank = n->rank, .align = 16};
+    kn_node_sizes(n, lo->p->problem->sizes, layout.shape);
+    kn_compact_strides(layout.shape, n->rank, layout.stride);
+    return access_in(lo, n, buf, layout);
+}
+
+/* The same of output `o`, or where it is to go if it is a piece of one. */
+static kn_access access_of_output(lowering *lo, const kn_node *n, int o)
+{
+    kn_planner *p = lo->p;
+    kn_layout layout = {.rank = n->rank, .align = 16};
+    int64_t shape[KN_MAX_RANK];
+    kn_node_sizes(n, p->problem->sizes, shape);
+    kn_layout_reshape(&p->problem->out[o], shape, n->rank, &layout); /* splits axes */
+    return access_in(lo, n, p->buf_of_output[o], layout);
 }
 
 static int lower_rank(lowering *lo, const kn_node *n, int in)
@@ -459,7 +470,7 @@ static int lower_value(lowering *lo, const kn_node *n, const int8_t *axis)
     return kn_ops[n->op].cls == KN_REDUCE ? lower_reduce(lo, n, in[0]) : lower_elem(lo, n, in);
 }
 
-static void store(lowering *lo, const kn_node *n, kn_access access, bool sends)
+static kn_store *store(lowering *lo, const kn_node *n, kn_access access, bool sends)
 {
     kn_planner *p = lo->p;
     kn_store s = {.value = value_of(lo, n), .access = access, .sends = sends};
@@ -469,6 +480,19 @@ static void store(lowering *lo, const kn_node *n, kn_access access, bool sends)
     uint32_t all = (1u << lo->phase.nest.naxes) - 1, groups = (1u << lo->phase.nest.ngroup) - 1;
     s.once = (s.kind == KN_STORE_GROUP ? groups : all) & ~s.access.axes;
     kn_push(p->arena, &lo->phase.nest.stores, s);
+    return &lo->phase.nest.stores.data[lo->phase.nest.stores.len - 1];
+}
+
+/* Stores a value to output `o`, or to the part of one that is its place. */
+static void store_output(lowering *lo, const kn_node *n, int o)
+{
+    const kn_graph *g = lo->p->problem->graph;
+    kn_store *s = store(lo, n, access_of_output(lo, n, o), false);
+    kn_text t = kn_text_new(lo->p->arena);
+    if (!g->outputs.data[o].place)
+        return;
+    kn_place_print(&t, g->syms, g->outputs.data[o].place);
+    s->part = kn_text_str(&t);
 }
 
 /* The same of a rank's part of a buffer that has one of each. */
@@ -500,7 +524,7 @@ static void store_everywhere(lowering *lo, const kn_node *n)
     const kn_planner *p = lo->p;
     int temp = p->buf_of_node[n->id];
     for (int o = p->output_of[n->id]; o >= 0; o = p->next_output[o])
-        store(lo, n, access_of(lo, n, p->buf_of_output[o]), false);
+        store_output(lo, n, o);
     store_part(lo, n);
     if (n->op == KN_OP_OF_RANK && p->elsewhere[n->id]) {
         store(lo, n, part_of(lo, n, temp, n->u.part.rank), false);
@@ -654,7 +678,11 @@ kn_status kn_lower(kn_planner *p)
                               .name = kn_identifier(p->arena, "in_", in->name)}));
     }
     for (int o = 0; o < g->outputs.len; o++) {
-        p->buf_of_output[o] = p->bufs.len;
+        const kn_place *place = g->outputs.data[o].place;
+        p->buf_of_output[o] =
+            place && place->output < o ? p->buf_of_output[place->output] : p->bufs.len;
+        if (p->buf_of_output[o] < p->bufs.len)
+            continue;
         kn_push(p->arena, &p->bufs,
                 ((kn_buf){.kind = KN_BUF_OUTPUT,
                           .index = o,

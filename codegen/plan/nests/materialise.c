@@ -273,7 +273,7 @@ static int exchange_buffer(const placer *pl, const kn_node *n)
     return buf;
 }
 
-/* A value that is an output is read from there, unless it is reshaped, which needs it compact. */
+/* A value that is an output is read from there, unless it is a piece of one, or reshaped, which needs it compact. */
 static void give_buffer(const placer *pl, const kn_node *n)
 {
     kn_planner *p = pl->p;
@@ -283,7 +283,8 @@ static void give_buffer(const placer *pl, const kn_node *n)
         return;
     }
     for (int o = p->output_of[n->id]; o >= 0 && !pl->regrouped[n->id]; o = p->next_output[o])
-        *buf = p->buf_of_output[o]; /* the last */
+        if (!pl->g->outputs.data[o].place)
+            *buf = p->buf_of_output[o]; /* the last */
     if (*buf >= 0)
         return;
     int64_t shape[KN_MAX_RANK];
