@@ -515,11 +515,11 @@ static void put_lanes_of_members(kn_c_writing *g, int loop, int count, bool unro
     kn_c_close(w);
 }
 
-/* `count` members from the first on that is left. */
+/* `count` members from the first on that is left. Stores of bytes are no vectors of so few lanes. */
 static void put_members(kn_c_writing *g, int loop, int count)
 {
     kn_c_writer *w = g->w;
-    if (w->ordered || kn_c_stores_over_kept(g, loop) ||
+    if (w->ordered || kn_c_stores_over_kept(g, loop) || stores_bytes(g, loop) ||
         !kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop))) {
         put_lanes_of_members(g, loop, count, true);
         return;
