@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The workloads of a run of `speed`, by other libraries: whichever of PyTorch, JAX, CuPy, NumPy and numexpr is installed.
+"""The workloads of a run of `speed`, by other libraries: whichever of PyTorch, JAX, CuPy, NumPy and numexpr is installed; and
+on a CPU those that bench/c has as plain C.
 
-    bench/peers.py KILN.json [-o PEERS.json] [--only TEXT] [--seconds N] [--max-autotune]
+    bench/peers.py KILN.json [-o PEERS.json] [--only TEXT] [--seconds N] [--max-autotune] [--plain-c peers.so]
 
 A workload's text is Python with NumPy's meaning, so each library runs that very text with its own functions behind the names: `torch` one
 operator at a time, `torch.compile`, `jax` (jit), `cupy`, `cupy.fuse`, `numpy`; `native` is PyTorch's own fused operator and `numexpr` an
@@ -9,6 +10,7 @@ expression of the same meaning. As for kiln: caches flushed before each run, med
 has none, those of jax_events.cpp). The device is busy until a call is handed over: no time of the host's is in them."""
 import argparse
 import ast
+import ctypes
 import functools
 import gc
 import json
@@ -443,11 +445,43 @@ class Numpy:
         pass
 
 
+class PlainC(Numpy):
+    """The functions of bench/c/peers.c, on NumPy's arrays: of each workload whose function is there, and what it gives."""
+
+    FUNCTIONS = {
+        "batchnorm": ("c_batchnorm", lambda np, x: [np.empty_like(x)]),
+        "layernorm": ("c_layernorm", lambda np, x: [np.empty_like(x)]),
+        "rmsnorm": ("c_rmsnorm", lambda np, x: [np.empty_like(x)]),
+        "softmax": ("c_softmax", lambda np, x: [np.empty_like(x)]),
+        "gelu": ("c_gelu", lambda np, x: [np.empty_like(x)]),
+        "x_plus_xx": ("c_x_plus_xx", lambda np, x: [np.empty_like(x)]),
+        "hypot": ("c_hypot", lambda np, x: [np.empty_like(x)]),
+        "total": ("c_total", lambda np, x: [np.empty((), x.dtype)]),
+        "column_sum": ("c_column_sums", lambda np, x: [np.empty(x.shape[1:], x.dtype)]),
+        "row_argmax": ("c_argmax", lambda np, x: [np.empty(x.shape[:1], "int64")]),
+    }
+
+    def __init__(self, device, options):
+        super().__init__(device, options)
+        self.library = ctypes.CDLL(options.plain_c)
+        self.version = "plain C"
+
+    def variants(self, workload, inputs):
+        name, results = self.FUNCTIONS.get(workload["program"], (None, None))
+        if not name or not all(x.dtype == "float32" and x.flags.c_contiguous for x in inputs):
+            return
+        arrays = [*inputs, *results(self.np, inputs[0])]
+        sizes = [n for x in inputs for n in x.shape]
+        call = functools.partial(getattr(self.library, name), (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays)),
+                                 (ctypes.c_int64 * len(sizes))(*sizes))  # fmt: skip
+        yield "C", lambda: (call(), arrays)
+
+
 # ---- all of them ----------------------------------------------------------------------------------------
 
 
 def libraries(device, options):
-    for kind in (Torch, Jax, Cupy, Numpy):
+    for kind in (Torch, Jax, Cupy, Numpy, *([PlainC] if options.plain_c else [])):
         try:
             yield kind(device, options)
         except Exception as e:  # not installed, or not for this machine
@@ -479,6 +513,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no workload after so long")
     parser.add_argument("--max-autotune", action="store_true", help="torch.compile in that mode too: minutes more")
+    parser.add_argument("--plain-c", help="the module of bench/c/peers.c")
     options = parser.parse_args()
     with open(options.kiln) as f:
         kiln = json.load(f)

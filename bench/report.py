@@ -5,31 +5,41 @@
     bench/report.py TABLE.md --svg FILE                 the chart of a table that this program wrote
 
 `of floor` is the time of a copy that moves the bytes that must move once, over kiln's time; `peer / kiln` is the time of the fastest peer
-over kiln's, and its geometric mean stands below the table with the rows where a peer is ahead by more than 2 in 100."""
+over kiln's, and its geometric mean stands below the table with the rows where a peer is ahead by more than 2 in 100. Plain C is no peer:
+it has columns of its own, where there is any."""
 import argparse
 import json
 import math
 import os
 
 AHEAD = 0.98
+PLAIN_C = "C"
 
 
 def best_peer(peers, name):
-    times = {n: t for n, t in peers.get(name, {}).get("us", {}).items() if t > 0}
+    times = {n: t for n, t in peers.get(name, {}).get("us", {}).items() if t > 0 and n != PLAIN_C}
     return min(times.items(), key=lambda item: item[1], default=None)
 
 
+def plain_c(peers, name):
+    return peers.get(name, {}).get("us", {}).get(PLAIN_C)
+
+
 def table(kiln, peers):
-    yield "| workload | launches | us | floor us | of floor | predicted us | host us | compile ms | best peer us | which | peer / kiln |"
-    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    has_c = any(plain_c(peers, name) for name in peers)
+    head = " C us | C / kiln |" if has_c else ""
+    yield f"| workload | launches | us | floor us | of floor | predicted us | host us | compile ms |{head} best peer us | which | peer / kiln |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|" + "---|---|" * has_c
     for w in kiln["workloads"]:
         if not w["ok"]:
-            yield f"| {w['name']} | FAILED |" + " |" * 9
+            yield f"| {w['name']} | FAILED |" + " |" * (9 + 2 * has_c)
             continue
         best = best_peer(peers, w["name"])
         peer = f"{best[1]:.1f} | {best[0]} | {best[1] / w['us']:.2f}" if best else " | | "
+        c = plain_c(peers, w["name"])
+        c = f" {c:.1f} | {c / w['us']:.2f} |" if c else " | |" * has_c
         yield (f"| {w['name']} | {w['launches']} | {w['us']:.1f} | {w['floor_us']:.1f} | {w['floor_us'] / w['us']:.2f} "
-               f"| {w['predicted_us']:.1f} | {w['host_us']:.1f} | {w['compile_ms']:.0f} | {peer} |")  # fmt: skip
+               f"| {w['predicted_us']:.1f} | {w['host_us']:.1f} | {w['compile_ms']:.0f} |{c} {peer} |")  # fmt: skip
 
 
 def summary(kiln, peers):
@@ -41,6 +51,9 @@ def summary(kiln, peers):
         yield f"Geometric mean of best peer / kiln over {len(ratios)} workloads: {mean(ratios.values()):.3f}."
         behind = [f"{name} ({r:.2f})" for name, r in sorted(ratios.items(), key=lambda item: item[1]) if r < AHEAD]
         yield f"Below {AHEAD}: {', '.join(behind) if behind else 'none'}."
+    ratios = [c / w["us"] for w in done if (c := plain_c(peers, w["name"]))]
+    if ratios:
+        yield f"Geometric mean of C / kiln over {len(ratios)} workloads: {mean(ratios):.3f}, the least {min(ratios):.2f}."
     for w in done:
         host = peers.get(w["name"], {}).get("host_us", {})
         if host:
@@ -62,7 +75,7 @@ def from_table(path):
         above, below = f.read().split("\n| workload ")
     kiln, peers = {"device": above.split("\n## ")[-1].split("\n")[0], "workloads": []}, {}
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in below.splitlines()]
-    for name, _, us, floor, *_, best, which, _ in (row for row in rows[1:] if len(row) == 11 and row[0] != "---"):
+    for name, _, us, floor, *_, best, which, _ in (row for row in rows[1:] if len(row) in (11, 13) and row[0] != "---"):
         kiln["workloads"].append({"name": name, "ok": True, "us": float(us), "floor_us": float(floor)})
         peers[name] = {"us": {which: float(best)}} if best else {}
     return kiln, peers

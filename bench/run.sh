@@ -16,7 +16,8 @@ mkdir -p "$out"
 rm -f "$out"/{kiln,peers}.json
 status=0
 "$speed" --device "$device" --json "$out/kiln.json" "${drawn[@]}" || status=1
-"$python" "$here/peers.py" "$out/kiln.json" -o "$out/peers.json" "$@" || status=1
+plain=$(dirname "$speed")/../peers.so
+"$python" "$here/peers.py" "$out/kiln.json" -o "$out/peers.json" --plain-c "$plain" "$@" || status=1
 "$python" "$here/report.py" "$out/kiln.json" "$out/peers.json" --svg "$out/chart.svg" | tee "$out/table.md"
 [[ ${#drawn[@]} == 0 ]] || "$python" "$here/drawn.py" "$out/kiln.json" "$out/peers.json" | tee "$out/summary.txt"
 exit $status

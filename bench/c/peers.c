@@ -303,3 +303,51 @@ void c_transpose(void *const *arg, const int64_t *size)
                 for (int64_t s = j; s < lesser(j + SIDE, N); s++)
                     y[r * N + s] = x[s * C + r] * 2;
 }
+
+void c_rmsnorm(void *const *arg, const int64_t *size)
+{
+    const float *x = arg[0], *g = arg[1];
+    float *y = arg[2];
+    const int64_t N = size[0], C = size[1];
+#pragma omp parallel for
+    for (int64_t n = 0; n < N; n++) {
+        const float *row = x + n * C;
+        float *to = y + n * C, squares = 0;
+        for (int64_t c = 0; c < C; c++)
+            squares += row[c] * row[c];
+        const float scale = 1 / sqrtf(squares / (float)C + 1e-6f);
+        for (int64_t c = 0; c < C; c++)
+            to[c] = row[c] * scale * g[c];
+    }
+}
+
+void c_x_plus_xx(void *const *arg, const int64_t *size)
+{
+    const float *x = arg[0];
+    float *y = arg[1];
+    const int64_t N = size[0];
+#pragma omp parallel for
+    for (int64_t i = 0; i < N; i++)
+        y[i] = x[i] + x[i] * x[i];
+}
+
+void c_hypot(void *const *arg, const int64_t *size)
+{
+    const float *a = arg[0], *b = arg[1];
+    float *y = arg[2];
+    const int64_t N = size[0];
+#pragma omp parallel for
+    for (int64_t i = 0; i < N; i++)
+        y[i] = sqrtf(a[i] * a[i] + b[i] * b[i]);
+}
+
+void c_total(void *const *arg, const int64_t *size)
+{
+    const float *x = arg[0];
+    const int64_t N = size[0];
+    float sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+    for (int64_t i = 0; i < N; i++)
+        sum += x[i];
+    *(float *)arg[1] = sum;
+}

@@ -10,6 +10,8 @@ typedef void peer_function(void *const *arg, const int64_t *size);
 peer_function c_layernorm, c_gelu, c_softmax, c_loss_backward, c_residual, c_adam, c_embedding,
     c_batchnorm, c_batchnorm_last, c_row_shares, c_column_sums, c_argmax, c_min_max,
     c_softmax_middle, c_cosines, c_transpose;
+/* Only beside the workloads of bench/speed that have their names (bench/peers.py). */
+peer_function c_rmsnorm, c_x_plus_xx, c_hypot, c_total;
 
 /* By so many threads, if OpenMP is there; 0: as many as there are cores. */
 void c_threads(int threads);

@@ -1,4 +1,4 @@
-/* What loops over KN_FOLD_LANES lanes convert before and behind them, by vectors of their own: bytes to integers of 4, and
+/* What loops over a few lanes convert before and behind them, by vectors of their own: bytes to integers of 4, and
  * 16-bit floats to f32 and back. gcc vectorises a loop of so many lanes by vectors that its narrowest elements fill. */
 #include "codegen/emit/c/writer.h"
 
@@ -77,30 +77,88 @@ int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop)
     return -1;
 }
 
-/* The bytes that the loop reads from `what`, as integers of 4, and 16-bit floats as f32; and room for what it narrows. */
-void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *at)
+/* Bytes of the narrowest elements that the loop converts if it goes by vectors, 0 if none; are there any f16? */
+static int narrowest(kn_c_writing *g, int loop, bool *f16)
 {
+    const bool widened = g->widened;
+    int bytes = 0;
+    g->widened = true;
+    *f16 = false;
+    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
+        if (kn_c_narrows(g, s, loop)) {
+            bytes = 2;
+            *f16 |= kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype == KN_F16;
+        }
+    for (int v = 0; v < g->w->ph->nest.values.len; v++) {
+        const kn_dtype t = kn_c_value_at(g, v)->dtype;
+        if (!kn_c_reads(g, v, loop) || !(kn_c_widens_halves(g, v) || kn_c_widens_bytes(g, v)))
+            continue;
+        bytes = bytes && bytes < kn_bytes(t) ? bytes : kn_bytes(t);
+        *f16 |= t == KN_F16;
+    }
+    g->widened = widened;
+    return bytes;
+}
+
+bool kn_c_gains_by_vectors(kn_c_writing *g, int loop, int accumulated)
+{
+    bool f16;
+    const int bytes = narrowest(g, loop, &f16);
+    return bytes > 0 && (f16 || accumulated > 8 * bytes);
+}
+
+static const char *lanes_of(const kn_c_writing *g)
+{
+    return g->w->mode == KN_C_COLS ? "KN_COLUMN_LANES" : "KN_FOLD_LANES";
+}
+
+/* " + from + m * step5": where lane `first` is; "" of what begins with it. */
+static const char *read_from(kn_c_writing *g, int v, const char *first)
+{
+    kn_c_writer *w = g->w;
+    if (!first)
+        return "";
+    if (w->copy[v] >= 0)
+        return kn_c_printed(w, " + %s", first);
+    return kn_c_printed(
+        w, " + %s",
+        kn_c_subscript(w, kn_c_access(w->ph, v), kn_c_number_of(w->ph, false, v), first));
+}
+
+static const char *written_from(kn_c_writing *g, int s, const char *first)
+{
+    return first ? kn_c_printed(g->w, " + %s", kn_c_store_subscript(g, s, first)) : "";
+}
+
+/* The bytes that the loop reads from `what`, as integers of 4, and 16-bit floats as f32; and room for what it narrows. */
+void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *first)
+{
+    const char *const lanes = lanes_of(g);
     for (int s = 0; s < g->w->ph->nest.stores.len; s++)
         if (kn_c_narrows(g, s, loop))
-            kn_c_line(g->w, "f32 out%d[KN_FOLD_LANES];", s);
+            kn_c_line(g->w, "f32 out%d[%s];", s, lanes);
     for (int v = 0; v < g->w->ph->nest.values.len; v++) {
         if (kn_c_reads(g, v, loop) && kn_c_widens_halves(g, v)) {
-            kn_c_line(g->w, "f32 wide%d[KN_FOLD_LANES];", v);
-            kn_c_line(g->w, "kn_widen_%s(wide%d, %s%d%s);", kn_c_type(kn_c_value_at(g, v)->dtype),
-                      v, what, v, at);
+            kn_c_line(g->w, "f32 wide%d[%s];", v, lanes);
+            kn_c_line(g->w, "kn_widen_%s(wide%d, %s%d%s, %s);",
+                      kn_c_type(kn_c_value_at(g, v)->dtype), v, what, v, read_from(g, v, first),
+                      lanes);
         }
         if (!kn_c_reads(g, v, loop) || !kn_c_widens_bytes(g, v))
             continue;
         const char *type = kn_c_wide_type(g, v);
-        kn_c_line(g->w, "%s wide%d[KN_FOLD_LANES];", type, v);
-        kn_c_line(g->w, "kn_%s_from_bytes(wide%d, %s%d%s);", type, v, what, v, at);
+        kn_c_line(g->w, "%s wide%d[%s];", type, v, lanes);
+        kn_c_line(g->w, "kn_%s_from_bytes(wide%d, %s%d%s, %s);", type, v, what, v,
+                  read_from(g, v, first), lanes);
     }
 }
 
-void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *at)
+void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *first)
 {
+    const char *const lanes = lanes_of(g);
     for (int s = 0; s < g->w->ph->nest.stores.len; s++)
         if (kn_c_narrows(g, s, loop))
-            kn_c_line(g->w, "kn_narrow_%s(%s%d%s, out%d);",
-                      kn_c_type(kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype), to, s, at, s);
+            kn_c_line(g->w, "kn_narrow_%s(%s%d%s, out%d, %s);",
+                      kn_c_type(kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype), to, s,
+                      written_from(g, s, first), s, lanes);
 }

@@ -70,31 +70,44 @@ typedef double _Complex c128;
                 (to)[i] = (from)[((at) + i) * (step)];                                             \
     } while (0)
 
-/* KN_FOLD_LANES bytes as integers, by vectors of 8. */
+/* So many bytes as integers, by vectors of 8. gcc converts elements of a vector that is no register one by one. */
+typedef i64 kn_two_i64 __attribute__((vector_size(16)));
+typedef short kn_eight_i16 __attribute__((vector_size(16)));
+typedef char kn_sixteen_bytes __attribute__((vector_size(16)));
+#if defined(__AVX2__) && !defined(__clang__)
+#define KN_EIGHT_i8(few) __builtin_ia32_pmovsxbd256((kn_sixteen_bytes)(kn_two_i64){(few), 0})
+#define KN_EIGHT_u8(few) __builtin_ia32_pmovzxbd256((kn_sixteen_bytes)(kn_two_i64){(few), 0})
+#endif
 #define KN_FROM_BYTES(T, B)                                                                        \
     typedef B kn_few_##B __attribute__((vector_size(8)));                                          \
     typedef T kn_few_##T __attribute__((vector_size(32)));                                         \
-    static inline void kn_##T##_from_bytes(T *to, const void *from)                                \
+    static inline void kn_##T##_from_bytes(T *to, const void *from, int lanes)                     \
     {                                                                                              \
-        for (int j = 0; j < KN_FOLD_LANES; j += 8) {                                               \
-            kn_few_##B few;                                                                        \
+        for (int j = 0; j < lanes; j += 8) {                                                       \
+            i64 few;                                                                               \
             kn_few_##T wide;                                                                       \
             __builtin_memcpy(&few, (const char *)from + j, sizeof few);                            \
-            wide = __builtin_convertvector(few, kn_few_##T);                                       \
+            wide = (kn_few_##T)KN_EIGHT_##B(few);                                                  \
             __builtin_memcpy(to + j, &wide, sizeof wide);                                          \
         }                                                                                          \
     }
+#if !defined(KN_EIGHT_i8)
+#define KN_EIGHT_i8(few) __builtin_convertvector((kn_few_i8)(few), kn_few_i32)
+#define KN_EIGHT_u8(few) __builtin_convertvector((kn_few_u8)(few), kn_few_u32)
+#endif
 KN_FROM_BYTES(i32, i8)
 KN_FROM_BYTES(u32, u8)
 #undef KN_FROM_BYTES
 
-/* KN_FOLD_LANES 16-bit floats as f32, and back: with the same results as one by one (functions.h), but for bits of a NaN.
+/* So many 16-bit floats as f32, and back: with the same results as one by one (functions.h), but for bits of a NaN.
  * Loops over so many elements of 2 bytes would be vectors of 32 bytes, half a register for f32 with AVX-512. */
 #if defined(__AVX512F__)
 #define KN_HALVES 16
 #else
 #define KN_HALVES 8
 #endif
+#define KN_COLUMN_LANES                                                                            \
+    KN_HALVES /* that a loop over columns takes where it converts: one vector of f32 */
 typedef u16 kn_halves __attribute__((vector_size(2 * KN_HALVES)));
 typedef short kn_halves_i16 __attribute__((vector_size(2 * KN_HALVES)));
 typedef int kn_halves_i32 __attribute__((vector_size(4 * KN_HALVES)));
@@ -105,15 +118,17 @@ typedef f32 kn_halves_f32 __attribute__((vector_size(4 * KN_HALVES)));
 #define KN_U32S_FROM_U16S(h)                                                                       \
     ((kn_halves_u32)__builtin_ia32_pmovzxwd512_mask((kn_halves_i16)(h), (kn_halves_i32)none,       \
                                                     (unsigned short)-1))
+#elif defined(__AVX2__) && !defined(__clang__)
+#define KN_U32S_FROM_U16S(h) ((kn_halves_u32)__builtin_ia32_pmovzxwd256((kn_eight_i16)(h)))
 #else
 #define KN_U32S_FROM_U16S(h) __builtin_convertvector(h, kn_halves_u32)
 #endif
 
-static inline void kn_widen_bf16(f32 *to, const void *from)
+static inline void kn_widen_bf16(f32 *to, const void *from, int lanes)
 {
     const kn_halves_u32 none = {0};
     (void)none;
-    for (int j = 0; j < KN_FOLD_LANES; j += KN_HALVES) {
+    for (int j = 0; j < lanes; j += KN_HALVES) {
         kn_halves h;
         __builtin_memcpy(&h, (const u16 *)from + j, sizeof h);
         const kn_halves_u32 u = KN_U32S_FROM_U16S(h) << 16;
@@ -121,9 +136,9 @@ static inline void kn_widen_bf16(f32 *to, const void *from)
     }
 }
 
-static inline void kn_narrow_bf16(void *to, const f32 *from)
+static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
 {
-    for (int j = 0; j < KN_FOLD_LANES; j += KN_HALVES) {
+    for (int j = 0; j < lanes; j += KN_HALVES) {
         kn_halves_f32 x;
         __builtin_memcpy(&x, from + j, sizeof x);
         const kn_halves_u32 u = (kn_halves_u32)x, nan = (kn_halves_u32)(x != x);
@@ -142,37 +157,35 @@ static inline void kn_narrow_bf16(void *to, const f32 *from)
 #define KN_F16S_FROM_F32S(x) __builtin_ia32_vcvtps2ph256(x, 0)
 #endif
 
-static inline void kn_widen_f16(f32 *to, const void *from)
+static inline void kn_widen_f16(f32 *to, const void *from, int lanes)
 {
 #if defined(KN_F32S_FROM_F16S)
     const kn_halves_f32 none = {0};
     (void)none;
-    for (int j = 0; j < KN_FOLD_LANES; j += KN_HALVES) {
+    for (int j = 0; j < lanes; j += KN_HALVES) {
         kn_halves h;
         __builtin_memcpy(&h, (const u16 *)from + j, sizeof h);
         const kn_halves_f32 x = KN_F32S_FROM_F16S(h);
         __builtin_memcpy(to + j, &x, sizeof x);
     }
 #else
-    KN_LANES KN_FEW for (int j = 0; j < KN_FOLD_LANES; j++) to[j] =
-        kn_F32_from_F16(((const u16 *)from)[j]);
+    KN_LANES KN_FEW for (int j = 0; j < lanes; j++) to[j] = kn_F32_from_F16(((const u16 *)from)[j]);
 #endif
 }
 
-static inline void kn_narrow_f16(void *to, const f32 *from)
+static inline void kn_narrow_f16(void *to, const f32 *from, int lanes)
 {
 #if defined(KN_F16S_FROM_F32S)
     const kn_halves_i16 none = {0};
     (void)none;
-    for (int j = 0; j < KN_FOLD_LANES; j += KN_HALVES) {
+    for (int j = 0; j < lanes; j += KN_HALVES) {
         kn_halves_f32 x;
         __builtin_memcpy(&x, from + j, sizeof x);
         const kn_halves_i16 h = KN_F16S_FROM_F32S(x);
         __builtin_memcpy((u16 *)to + j, &h, sizeof h);
     }
 #else
-    KN_LANES KN_FEW for (int j = 0; j < KN_FOLD_LANES; j++)((u16 *)to)[j] =
-        kn_F16_from_F32(from[j]);
+    KN_LANES KN_FEW for (int j = 0; j < lanes; j++)((u16 *)to)[j] = kn_F16_from_F32(from[j]);
 #endif
 }
 

@@ -80,3 +80,11 @@ const char *kn_c_kept_row(kn_c_writer *w, int v)
     return kn_c_printed(w, "(%s *)c->buf[%d]%s", type, at->buf,
                         kn_c_origin(w, at, kn_c_number_of(w->ph, true, w->over[v]), false));
 }
+
+bool kn_c_stores_over_kept(const kn_c_writing *g, int loop)
+{
+    for (int v = 0; v < g->w->ph->nest.values.len; v++)
+        if (g->w->over[v] >= 0 && kn_c_stores_in(g, g->w->over[v], loop))
+            return true;
+    return false;
+}

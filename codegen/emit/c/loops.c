@@ -15,10 +15,9 @@ static const char *step(kn_c_writer *w, const kn_access *acc, int at, int axis, 
                : kn_c_printed(w, " + %s * step%d", index, at + 2 + axis);
 }
 
-/* "l * step6": a lane of an access; of member m from the first, where there are several. */
-const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at)
+const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at, const char *l)
 {
-    const char *lane = step(w, acc, at, w->axis, "l");
+    const char *lane = step(w, acc, at, w->axis, l);
     const char *member = w->members ? step(w, acc, at, w->ph->nest.naxes - 1, "m") : "";
     return !*lane && !*member
                ? "0"
@@ -39,8 +38,9 @@ const char *kn_c_element(kn_c_writing *g, int v)
     kn_c_writer *w = g->w;
     if (w->copy[v] >= 0)
         return kn_c_printed(w, "p%d[l]", v);
-    return kn_c_printed(w, "p%d[%s]", v,
-                        kn_c_subscript(w, kn_c_access(w->ph, v), kn_c_number_of(w->ph, false, v)));
+    return kn_c_printed(
+        w, "p%d[%s]", v,
+        kn_c_subscript(w, kn_c_access(w->ph, v), kn_c_number_of(w->ph, false, v), "l"));
 }
 
 /* ---- values ---- */
@@ -198,7 +198,7 @@ const char *kn_c_expression(kn_c_writing *g, int i, int loop)
     const kn_value *v = kn_c_value_at(g, i);
     const char *in[KN_MAX_IN];
     if (v->kind == KN_V_INDEX) {
-        const char *lane = kn_c_subscript(w, v->access, kn_c_number_of(w->ph, false, i));
+        const char *lane = kn_c_subscript(w, v->access, kn_c_number_of(w->ph, false, i), "l");
         return g->l.way[i] == KN_C_SAME ? kn_c_printed(w, "(%s)p%d", kn_c_type(v->dtype), i)
                                         : kn_c_printed(w, "(%s)p%d + (%s)(%s)", kn_c_type(v->dtype),
                                                        i, kn_c_type(v->dtype), lane);
@@ -385,7 +385,7 @@ static void put_calls(kn_c_writing *g, int loop)
         if (v->kind == KN_V_GATHER) {
             kn_c_line(w, "for (i64 l = 0; l < n; l++)");
             kn_c_line(w, "    a%d[l] = p%d[%s%s];", i, i,
-                      kn_c_subscript(w, v->access, kn_c_number_of(w->ph, false, i)),
+                      kn_c_subscript(w, v->access, kn_c_number_of(w->ph, false, i), "l"),
                       gather_offset(g, i));
             continue;
         }
@@ -411,7 +411,7 @@ static void put_guarded(kn_c_writing *g)
         kn_c_line(w, "    for (i64 l = 0; l < %s; l++)",
                   w->axis >= 0 && (st->once >> w->axis & 1) ? "1" : "n");
         kn_c_line(w, "        q%d[%s] = %s;", s,
-                  kn_c_subscript(w, &st->access, kn_c_number_of(p, true, s)),
+                  kn_c_subscript(w, &st->access, kn_c_number_of(p, true, s), "l"),
                   kn_c_stored(g, s, -1));
     }
 }

@@ -26,16 +26,20 @@ static kn_dtype type_of(const kn_c_writer *w, int r)
 
 static const char *bits_type(kn_dtype t) { return t == KN_F32 ? "u32" : "u64"; }
 
+/* Has it an accumulator for each of a few lanes, which loops over j? Else `l` is the only one. */
+static bool has_several(const kn_c_writer *w) { return w->mode != KN_C_COLS || w->vectors; }
+
 /* "f64 lane3[KN_FOLD_LANES]", or of one lane "f64 lane3 = 0.0" */
 static void put_local(kn_c_writer *w, const char *type, const char *name, int r, const char *start)
 {
-    if (w->mode == KN_C_COLS) {
+    const char *const lanes = w->mode == KN_C_COLS ? "KN_COLUMN_LANES" : "KN_FOLD_LANES";
+    if (!has_several(w)) {
         kn_c_line(w, "%s %s%d = %s;", type, name, r, start);
         return;
     }
-    kn_c_line(w, "%s %s%d[KN_FOLD_LANES];", type, name, r);
-    kn_c_line(w, "KN_UNROLL");
-    kn_c_line(w, "for (int j = 0; j < KN_FOLD_LANES; j++)");
+    kn_c_line(w, "%s %s%d[%s];", type, name, r, lanes);
+    kn_c_line(w, w->vectors ? "KN_LANES KN_FEW" : "KN_UNROLL");
+    kn_c_line(w, "for (int j = 0; j < %s; j++)", lanes);
     kn_c_line(w, "    %s%d[j] = %s;", name, r, start);
 }
 
@@ -43,6 +47,12 @@ static const char *identity(kn_c_writer *w, int r)
 {
     const kn_dtype t = type_of(w, r);
     return is_variance(w, r) ? "0.0" : kn_c_literal(w, kn_identity(red_at(w, r)->op, t));
+}
+
+int kn_c_acc_bytes(const kn_c_writer *w, int r)
+{
+    const int each = kn_bytes(type_of(w, r));
+    return is_extreme(w, r) || is_variance(w, r) ? 3 * each : each;
 }
 
 void kn_c_declare_acc(kn_c_writer *w, int r)
@@ -55,14 +65,15 @@ void kn_c_declare_acc(kn_c_writer *w, int r)
         put_local(w, bits_type(t), "bits", r, red_at(w, r)->op == KN_OP_MIN ? "0" : "-1");
         return;
     }
+    const char *const l = w->vectors ? "from + j" : "l";
     if (is_variance(w, r) && cols)
-        kn_c_line(w, "const f64 shift%d = shifts%d[l];", r, r);
+        put_local(w, "f64", "shift", r, kn_c_printed(w, "shifts%d[%s]", r, l));
     put_local(w, kn_c_type(t), "lane", r,
               !cols               ? identity(w, r)
-              : is_variance(w, r) ? kn_c_printed(w, "sums%d[l]", r)
-                                  : kn_c_printed(w, "acc%d[l]", r));
+              : is_variance(w, r) ? kn_c_printed(w, "sums%d[%s]", r, l)
+                                  : kn_c_printed(w, "acc%d[%s]", r, l));
     if (is_variance(w, r))
-        put_local(w, "f64", "squares", r, cols ? kn_c_printed(w, "sumsquares%d[l]", r) : "0.0");
+        put_local(w, "f64", "squares", r, cols ? kn_c_printed(w, "sumsquares%d[%s]", r, l) : "0.0");
 }
 
 /* to = to + value, or what the reduction combines by. */
@@ -86,8 +97,8 @@ static void put_nearer(kn_c_writer *w, int r, const char *at, const char *value,
 
 void kn_c_put_into_acc(kn_c_writer *w, int r, const char *value)
 {
-    const char *const at = w->mode == KN_C_COLS ? "" : "[j]", *const type =
-                                                                  kn_c_type(type_of(w, r));
+    const char *const at = has_several(w) ? "[j]" : "", *const type = kn_c_type(type_of(w, r));
+    const char *const shift = kn_c_printed(w, "shift%d%s", r, w->vectors ? "[j]" : "");
     if (w->masked && !is_variance(w, r)) { /* lanes that are none change nothing */
         kn_c_line(w, "const %s some%d = in ? (%s)%s : %s;", type, r, type, value, identity(w, r));
         value = kn_c_printed(w, "some%d", r);
@@ -103,9 +114,9 @@ void kn_c_put_into_acc(kn_c_writer *w, int r, const char *value)
         return;
     }
     kn_c_line(w,
-              w->masked ? "const f64 off%d = in ? (f64)%s - shift%d : 0.0;"
-                        : "const f64 off%d = (f64)%s - shift%d;",
-              r, value, r);
+              w->masked ? "const f64 off%d = in ? (f64)%s - %s : 0.0;"
+                        : "const f64 off%d = (f64)%s - %s;",
+              r, value, shift);
     kn_c_line(w, "lane%d%s += off%d;", r, at, r);
     kn_c_line(w, "squares%d%s += off%d * off%d;", r, at, r, r);
 }
@@ -134,25 +145,49 @@ static const char *extreme_of(kn_c_writer *w, int r, const char *at)
                         r, at, r, at, r, at);
 }
 
+/* "acc0[l] = lane0;"; of a vector the lanes that were taken before stay as they are. */
+static void put_back(kn_c_writer *w, int r, const char *to, const char *lane)
+{
+    if (w->vectors)
+        kn_c_line(w, "%s%d[l] = j < again ? %s%d[l] : %s%d[j];", to, r, to, r, lane, r);
+    else
+        kn_c_line(w, "%s%d[l] = %s%d;", to, r, lane, r);
+}
+
+static void join_column(kn_c_writer *w, int r)
+{
+    if (w->vectors) {
+        kn_c_line(w, "KN_LANES KN_FEW");
+        kn_c_open(w, "for (int j = 0; j < KN_COLUMN_LANES; j++)");
+        kn_c_line(w, "const i64 l = from + j;");
+    }
+    if (is_extreme(w, r)) { /* the same extreme twice is one */
+        put_combine(w, r, kn_c_printed(w, "acc%d[l]", r),
+                    extreme_of(w, r, w->vectors ? "[j]" : ""));
+    } else if (is_variance(w, r)) {
+        put_back(w, r, "sums", "lane");
+        put_back(w, r, "sumsquares", "squares");
+    } else {
+        put_back(w, r, "acc", "lane");
+    }
+    if (w->vectors)
+        kn_c_close(w);
+}
+
 void kn_c_join_acc(kn_c_writer *w, int r)
 {
-    const bool cols = w->mode == KN_C_COLS;
-    const char *const acc = kn_c_printed(w, cols ? "acc%d[l]" : "s->acc%d", r);
-    if (!cols)
-        put_tree(w, r);
-    if (is_extreme(w, r)) {
-        put_combine(w, r, acc, extreme_of(w, r, cols ? "" : "[0]"));
-    } else if (is_variance(w, r) && cols) {
-        kn_c_line(w, "sums%d[l] = lane%d;", r, r);
-        kn_c_line(w, "sumsquares%d[l] = squares%d;", r, r);
-    } else if (is_variance(w, r)) {
-        kn_c_line(w, "kn_add_moments(s->acc%d, (f64)n, shift%d, lane%d[0], squares%d[0]);", r, r, r,
-                  r);
-    } else if (cols) {
-        kn_c_line(w, "%s = lane%d;", acc, r);
-    } else {
-        put_combine(w, r, acc, kn_c_printed(w, "lane%d[0]", r));
+    const char *const acc = kn_c_printed(w, "s->acc%d", r);
+    if (w->mode == KN_C_COLS) {
+        join_column(w, r);
+        return;
     }
+    put_tree(w, r);
+    if (is_extreme(w, r))
+        put_combine(w, r, acc, extreme_of(w, r, "[0]"));
+    else if (is_variance(w, r))
+        kn_c_line(w, "kn_add_moments(%s, (f64)n, shift%d, lane%d[0], squares%d[0]);", acc, r, r, r);
+    else
+        put_combine(w, r, acc, kn_c_printed(w, "lane%d[0]", r));
 }
 
 void kn_c_point_at_acc(kn_c_writer *w, int r)

@@ -57,11 +57,6 @@ static bool adds(const kn_c_writing *g, int loop)
     return false;
 }
 
-bool kn_c_stores_in(const kn_c_writing *g, int s, int loop)
-{
-    return g->l.store_loop[s] == loop && !kn_c_is_guarded(kn_c_store_at(g, s));
-}
-
 /* Is v made elsewhere, or read, and wanted in an array? Then the first loop copies it. */
 static bool copies(const kn_c_writing *g, int v, int loop)
 {
@@ -140,11 +135,11 @@ static void forget(kn_c_writing *g)
     memset(g->loaded, 0, sizeof *g->loaded * (size_t)g->w->ph->nest.values.len);
 }
 
-static const char *store_subscript(kn_c_writing *g, int s)
+const char *kn_c_store_subscript(kn_c_writing *g, int s, const char *l)
 {
     if (g->w->store_copy[s] >= 0)
-        return "l";
-    return kn_c_subscript(g->w, &kn_c_store_at(g, s)->access, kn_c_number_of(g->w->ph, true, s));
+        return l;
+    return kn_c_subscript(g->w, &kn_c_store_at(g, s)->access, kn_c_number_of(g->w->ph, true, s), l);
 }
 
 /* What is done for lane `l`. */
@@ -169,7 +164,8 @@ static void put_lane(kn_c_writing *g, int loop)
         else if (kn_c_stores_in(g, s, loop) && w->masked)
             kn_c_line(w, "last%d[j] = %s;", s, kn_c_stored(g, s, loop));
         else if (kn_c_stores_in(g, s, loop))
-            kn_c_line(w, "q%d[%s] = %s;", s, store_subscript(g, s), kn_c_stored(g, s, loop));
+            kn_c_line(w, "q%d[%s] = %s;", s, kn_c_store_subscript(g, s, "l"),
+                      kn_c_stored(g, s, loop));
     forget(g);
 }
 
@@ -217,9 +213,9 @@ static void put_lanes_from(kn_c_writing *g, int loop, const char *count)
 static void put_vector(kn_c_writing *g, int loop)
 {
     g->widened = true;
-    kn_c_put_widened(g, loop, "p", " + from");
+    kn_c_put_widened(g, loop, "p", "from");
     put_lanes_from(g, loop, "KN_FOLD_LANES");
-    kn_c_put_narrowed(g, loop, "q", " + from");
+    kn_c_put_narrowed(g, loop, "q", "from");
     g->widened = false;
 }
 
@@ -271,7 +267,7 @@ static void put_accs(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     for (int r = 0; r < w->ph->nest.reds.len; r++) {
-        if (shifts(g, r, loop))
+        if (shifts(g, r, loop) && kn_c_by_rows(w))
             put_row_shift(g, r, loop);
         if (adds_here(g, r, loop))
             kn_c_declare_acc(w, r);
@@ -362,19 +358,19 @@ static void put_masked_lanes(kn_c_writing *g, int loop)
     kn_c_line(w, "const int left = (int)(n - from);");
     put_rest_arrays(g, loop);
     w->masked = g->widened = true;
-    kn_c_put_widened(g, loop, "rest", "");
+    kn_c_put_widened(g, loop, "rest", NULL);
     kn_c_line(w, "KN_LANES KN_FEW");
     kn_c_open(w, "for (int j = 0; j < KN_FOLD_LANES; j++)");
     kn_c_line(w, "const i64 l = from + j;");
     kn_c_line(w, "const truth in = j < left;");
     put_lane(g, loop);
     kn_c_close(w);
-    kn_c_put_narrowed(g, loop, "last", "");
+    kn_c_put_narrowed(g, loop, "last", NULL);
     w->masked = g->widened = false;
     for (int s = 0; s < w->ph->nest.stores.len; s++)
         if (kn_c_stores_in(g, s, loop)) {
             kn_c_line(w, "for (i64 l = from; l < n; l++)");
-            kn_c_line(w, "    q%d[%s] = last%d[l - from];", s, store_subscript(g, s), s);
+            kn_c_line(w, "    q%d[%s] = last%d[l - from];", s, kn_c_store_subscript(g, s, "l"), s);
         }
 }
 
@@ -459,29 +455,80 @@ static void put_short_loop(kn_c_writing *g, int loop)
 
 /* ---- columns ---- */
 
-/* Lane by lane, `count` members from the first on that is left. */
+/* Does it open a loop over `count` members from the first on that is left? One needs none. */
+static bool opens_members(kn_c_writing *g, int count)
+{
+    if (count > 1) {
+        kn_c_open(g->w, "for (int k = 0; k < %d; k++)", count);
+        kn_c_line(g->w, "const i64 m = first + k;");
+    } else if (g->w->members) {
+        kn_c_line(g->w, "const i64 m = first;");
+    }
+    return count > 1;
+}
+
+/* What the loop accumulates of a lane. */
+static int acc_bytes(const kn_c_writing *g, int loop)
+{
+    int bytes = 0;
+    for (int r = 0; r < g->w->ph->nest.reds.len; r++)
+        bytes += adds_here(g, r, loop) ? kn_c_acc_bytes(g->w, r) : 0;
+    return bytes;
+}
+
+/* Few lanes at a time, as many as one vector of f32 has. The last vector begins at lanes that were taken before, and keeps
+ * nothing of what they add up. */
+static void put_vectors_of_members(kn_c_writing *g, int loop, int count)
+{
+    kn_c_writer *w = g->w;
+    kn_c_line(w, "i64 taken = 0, from;");
+    kn_c_open(w, "do");
+    kn_c_line(w, "from = KN_MIN(taken, n - KN_COLUMN_LANES);");
+    kn_c_line(w, "const int again = (int)(taken - from); /* so many lanes were taken before */");
+    kn_c_line(w, "(void)again;");
+    w->vectors = g->widened = true;
+    put_accs(g, loop);
+    const bool opened = opens_members(g, count);
+    kn_c_put_widened(g, loop, "p", "from");
+    put_lanes_from(g, loop, "KN_COLUMN_LANES");
+    kn_c_put_narrowed(g, loop, "q", "from");
+    if (opened)
+        kn_c_close(w);
+    join_accs(g, loop);
+    w->vectors = g->widened = false;
+    kn_c_close_as(w, "} while ((taken = from + KN_COLUMN_LANES) < n);");
+}
+
+static void put_lanes_of_members(kn_c_writing *g, int loop, int count, bool unrolled)
+{
+    kn_c_writer *w = g->w;
+    kn_c_line(w, "KN_LANES");
+    kn_c_open(w, "for (i64 l = 0; l < n; l++)");
+    put_accs(g, loop);
+    if (count > 1 && unrolled)
+        kn_c_line(w, "KN_UNROLL");
+    const bool opened = opens_members(g, count);
+    put_lane(g, loop);
+    if (opened)
+        kn_c_close(w);
+    join_accs(g, loop);
+    kn_c_close(w);
+}
+
+/* `count` members from the first on that is left. Stores of bytes are no vectors of so few lanes. */
 static void put_members(kn_c_writing *g, int loop, int count)
 {
     kn_c_writer *w = g->w;
-    const int reds = w->ph->nest.reds.len;
-    kn_c_line(w, "KN_LANES");
-    kn_c_open(w, "for (i64 l = 0; l < n; l++)");
-    for (int r = 0; r < reds; r++)
-        if (adds_here(g, r, loop))
-            kn_c_declare_acc(w, r);
-    if (count > 1) {
-        kn_c_line(w, "KN_UNROLL");
-        kn_c_open(w, "for (int k = 0; k < %d; k++)", count);
-        kn_c_line(w, "const i64 m = first + k;");
-    } else if (w->members) {
-        kn_c_line(w, "const i64 m = first;");
+    if (w->ordered || kn_c_stores_over_kept(g, loop) || stores_bytes(g, loop) ||
+        !kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop))) {
+        put_lanes_of_members(g, loop, count, true);
+        return;
     }
-    put_lane(g, loop);
-    if (count > 1)
-        kn_c_close(w);
-    for (int r = 0; r < reds; r++)
-        if (adds_here(g, r, loop))
-            kn_c_join_acc(w, r);
+    kn_c_open(w, "if (n >= KN_COLUMN_LANES)");
+    put_vectors_of_members(g, loop, count);
+    w->indent--;
+    kn_c_open(w, "} else");
+    put_lanes_of_members(g, loop, count, false);
     kn_c_close(w);
 }
 
@@ -604,15 +651,6 @@ static void put_copies(kn_c_writing *g, int loop)
             kn_c_line(g->w, "KN_COPY(q%d, p%d, n);", s, kn_c_store_at(g, s)->value);
 }
 
-/* Does the loop store where a value is kept that it reads? Lanes that it did twice would read results. */
-static bool stores_over_kept(const kn_c_writing *g, int loop)
-{
-    for (int v = 0; v < g->w->ph->nest.values.len; v++)
-        if (g->w->over[v] >= 0 && kn_c_stores_in(g, g->w->over[v], loop))
-            return true;
-    return false;
-}
-
 /* Has the loop so many operations that writing it twice costs more to compile than its remainder takes? */
 static bool is_long(const kn_c_writing *g, int loop)
 {
@@ -636,7 +674,7 @@ void kn_c_put_loop(kn_c_writing *g, int loop)
         put_short_adding_loop(g, loop);
     } else if (adds(g, loop)) {
         put_adding_loop(g, loop);
-    } else if (g->l.group || w->ordered || stores_over_kept(g, loop) || is_long(g, loop)) {
+    } else if (g->l.group || w->ordered || kn_c_stores_over_kept(g, loop) || is_long(g, loop)) {
         put_each_lane(g, loop);
     } else if (w->mode == KN_C_SHORT) {
         put_short_loop(g, loop);

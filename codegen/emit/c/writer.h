@@ -51,10 +51,12 @@ typedef struct kn_c_writer {
     bool *folds;       /* per stage: blocks of several runs are reduced by a function */
     bool *several;     /* per stage, cols: the function of a sweep takes several members, */
     bool members;      /* and this one does */
-    bool masked;       /* a loop takes inactive lanes, of which `in` is false */
-    bool whole;        /* rows of several runs: the function's blocks are one run each, */
-    bool packed;       /* or several, packed side by side */
-    bool *packs;       /* per stage: so are blocks of several runs */
+    bool
+        vectors; /* cols: a loop takes so few lanes at a time that there is a vector of accumulators for them */
+    bool masked; /* a loop takes inactive lanes, of which `in` is false */
+    bool whole;  /* rows of several runs: the function's blocks are one run each, */
+    bool packed; /* or several, packed side by side */
+    bool *packs; /* per stage: so are blocks of several runs */
     /* per stage that packs: the arrays of what it reads and of what it stores, as bits, from the first of them on */
     uint64_t *packed_in, *packed_out;
     int first_packed; /* the first of those arrays */
@@ -114,6 +116,8 @@ const char *kn_c_acc(kn_c_writer *w, int r);
 void kn_c_declare_acc(kn_c_writer *w, int r);
 void kn_c_put_into_acc(kn_c_writer *w, int r, const char *value);
 void kn_c_join_acc(kn_c_writer *w, int r);
+/* Bytes of those of a lane. */
+int kn_c_acc_bytes(const kn_c_writer *w, int r);
 /* Columns: names for the state's. */
 void kn_c_point_at_acc(kn_c_writer *w, int r);
 
@@ -217,8 +221,8 @@ static inline const kn_store *kn_c_store_at(const kn_c_writing *g, int s)
 {
     return &g->w->ph->nest.stores.data[s];
 }
-/* "l * step6": a lane of an access; of member m from the first, where there are several. */
-const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at);
+/* "l * step6": lane `l` of an access; of member m from the first, where there are several. */
+const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at, const char *l);
 /* "p3[l]": what value v is read from. */
 const char *kn_c_element(kn_c_writing *g, int v);
 /* "[l]": a lane of its array. */
@@ -231,13 +235,20 @@ const char *kn_c_expression(kn_c_writing *g, int v, int loop);
  * that reduces a block of several runs, if there is one. Sets w->folds and w->several of a sweep. */
 void kn_c_put_lanes(kn_c_writer *w, bool group, int stage);
 
+/* kept.c: does the loop store where a value is kept that it reads? Lanes that it did twice would read results. */
+bool kn_c_stores_over_kept(const kn_c_writing *g, int loop);
+
 /* ---- sweep.c ---- */
 
 void kn_c_put_loop(kn_c_writing *g, int loop);
 /* Does loop `loop` use value v, which is read? Does it write by store s? */
 bool kn_c_reads(const kn_c_writing *g, int v, int loop);
-bool kn_c_stores_in(const kn_c_writing *g, int s, int loop);
-/* What store s of the loop writes of a lane. */
+static inline bool kn_c_stores_in(const kn_c_writing *g, int s, int loop)
+{
+    return g->l.store_loop[s] == loop && !kn_c_is_guarded(kn_c_store_at(g, s));
+}
+/* What store s of the loop writes of a lane, and where of lane `l`. */
+const char *kn_c_store_subscript(kn_c_writing *g, int s, const char *l);
 const char *kn_c_stored(kn_c_writing *g, int s, int loop);
 
 /* ---- convert.c ---- */
@@ -250,9 +261,13 @@ bool kn_c_widens_halves(const kn_c_writing *g, int v);
 /* Does store s write what is converted behind the loop; and the store that does so to value v, or -1? */
 bool kn_c_narrows(const kn_c_writing *g, int s, int loop);
 int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop);
-/* Before the loop, of what lies at "p3" and `at` behind; and behind it, to "q0". */
-void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *at);
-void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *at);
+/* Before the loop, of what lies at "p3" from lane `first` on, or at all (NULL); and behind it, to "q0". */
+void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *first);
+void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *first);
+/* Columns, of which a loop accumulates so many bytes a lane: is it better by vectors of f32? One over all lanes takes as many
+ * as the narrowest elements fill a register with, which is good unless their accumulators fill more than half of AVX2's
+ * 16 registers of 32 bytes; and compilers convert f16 by some twenty integer operations. */
+bool kn_c_gains_by_vectors(kn_c_writing *g, int loop, int accumulated);
 
 /* ---- transpose.c ---- */
 
