@@ -94,10 +94,11 @@ typedef struct kn_finder_slot {
     int member; /* 1 + its place; 0: free */
 } kn_finder_slot;
 
-/* Multiplied, for some hashes are addresses. */
+/* The highest bits of a product, on which all bits of the hash have an influence (Knuth, The Art of Computer Programming,
+ * volume 3, section 6.4, multiplicative hashing): not all hashes are mixed well. */
 static unsigned slot_of(const kn_finder *f, unsigned hash)
 {
-    return ((hash * 0x9e3779b1u) ^ (hash >> 15)) & (f->size - 1);
+    return (hash * 0x9e3779b1u) >> (__builtin_clz(f->size) + 1);
 }
 
 static void put(kn_finder *f, kn_finder_slot s)

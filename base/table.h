@@ -28,7 +28,7 @@ void *kn_table_next(const kn_table *t, const kn_table_entry **at);
 
 /* Finds members of a growing list by their hashes. Only candidates: the caller compares. Arena memory. */
 typedef struct kn_finder {
-    struct kn_finder_slot *slots; /* so many, a power of two, of which a half at least is free */
+    struct kn_finder_slot *slots; /* `size` of them, a power of two; at most half are used */
     unsigned size, used;
 } kn_finder;
 

@@ -20,8 +20,9 @@ typedef struct cutting {
     kn_node **map;                   /* per node of `from`: the one in `to` */
     const kn_assembly **assembly_of; /* per node of `from`, or NULL */
     const kn_output *output;         /* that is cut */
-    int number;                      /* its */
-    /* what it is: the operation above[0], whose operand by[0] is above[1], and so on; of the last it is what is cut */
+    int number;                      /* the output's */
+    /* Elementwise operations on what is cut, the output first: of relu(cast(joined)) above is relu and cast, and by[k] is
+     * which operand of above[k] leads on, to above[k + 1] or, of the last, to what is cut. */
     const kn_node *above[MOST_ABOVE];
     int by[MOST_ABOVE], nabove;
     KN_VEC(kn_output) pieces; /* of it so far */
@@ -63,7 +64,8 @@ static box all_of(const cutting *c, const kn_dim *size, int rank)
     return b;
 }
 
-/* Where in the output the part of a value is that lies at `at` of what lies at `to`: both begin with their first elements. */
+/* A part of the value that lies at `to` in the output, from element `start` of the value on, by `step`: where it lies in the
+ * output. */
 static kn_rectangle within(cutting *c, const kn_rectangle *to, const kn_dim *start,
                            const kn_dim *size, const int64_t *step)
 {
@@ -404,8 +406,7 @@ static bool cut_output(cutting *c, int o)
         all.step[j] = 1;
     }
     cut(c, n, &whole, &all);
-    if (c->fails)
-        kn_clear_error(); /* sizes that cannot be said */
+    kn_clear_error(); /* of sizes that cannot be told */
     const bool same = c->pieces.len == 1 && c->pieces.data[0].node == c->map[c->output->node->id];
     return !c->fails && !same && c->pieces.len > 0;
 }

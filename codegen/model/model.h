@@ -24,9 +24,10 @@ typedef struct kn_model {
     bool reversed; /* the phase's first sweep is a reverse traversal */
     bool persistent;
     bool waited; /* for a load: a local phase of the next host */
-    /* the local phases before this one that are done by a warp each, at the same time, so as long as one of them takes */
-    bool together, first; /* there are such; none waited before them */
-    double longest;       /* ns of one of them */
+    /* The local phases right before this one, each of which a warp does while others do the next: */
+    bool together;  /* there are some */
+    bool first;     /* no load was waited for before them */
+    double longest; /* ns of the one that takes longest, as long as all of them take */
 } kn_model;
 
 /* How a phase is distributed over the machine. */

@@ -24,8 +24,7 @@ static const kn_probes reference = {
 
 kn_machine kn_machine_probed(const kn_probes *p)
 {
-    kn_machine m;
-    kn_machine_named("NVIDIA H200", &m);
+    kn_machine m = *kn_machine_of(&(kn_target){.sm = 90}); /* an H200's */
     const kn_probes *of = &reference;
     const double memory = p->copy / of->copy, cache = p->cache_bytes / of->cache_bytes;
     const double step = p->add / of->add;

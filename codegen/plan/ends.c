@@ -46,8 +46,10 @@ static kn_status try_state(ends *e, int state, double *ns)
         kn_regions_form_by(&s->trials.scratch, e->largest.graph, e->largest.sizes, t->merges, t->n);
     kn_trial trial;
     kn_hashes_add(s->a, &e->seen, hash_of(t));
-    e->largest.choices = &(kn_choices){.reuse = t->outcome};
-    KN_TRY(kn_plan_try(&s->trials, &e->largest, regions, &trial));
+    const kn_choices choices = {.reuse = t->outcome};
+    kn_problem largest = e->largest;
+    largest.choices = &choices;
+    KN_TRY(kn_plan_try(&s->trials, &largest, regions, &trial));
     s->tried++;
     *ns = trial.ns;
     kn_arena_back(&s->trials.scratch, here);

@@ -73,9 +73,9 @@ static kn_status plan_quicker(kn_arena *a, const kn_problem *problem, const kn_p
     whole.force = parted.force = (kn_force){.max_threads = problem->force.max_threads};
     KN_TRY(plan_one(a, &whole, problem, out));
     KN_TRY(plan_one(a, &parted, problem, &pieces));
+    const double joined = (*out)->ns + copying_ns(a, problem, *out);
     const bool cuts =
-        pieces->ns < (*out)->ns * kn_alike &&
-        pieces->ns + copying_ns(a, problem, pieces) < (*out)->ns + copying_ns(a, problem, *out);
+        pieces->ns <= (*out)->ns && pieces->ns + copying_ns(a, problem, pieces) < joined * kn_alike;
     const int tried = (*out)->tried + pieces->tried;
     if (forced)
         return plan_one(a, cuts ? cut : problem, problem, out);

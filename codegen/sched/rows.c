@@ -153,8 +153,8 @@ static bool takes_exact_steps(const kn_phase *ph)
     return !ph->how.cluster && ph->how.vec <= FEW_ELEMENTS && (is_light(ph) || computes_much(ph));
 }
 
-/* most_steps(); where there are groups for all threads, all that registers allow of exact steps, and more of steps of two
- * registers with a single element each, of few bytes. */
+/* most_steps(); where there are groups for all threads, all that registers allow of exact steps, whatever they have in flight,
+ * for instructions are what takes time there; and more of steps of two registers with a single element each, of few bytes. */
 static int kept_steps(const kn_phase *ph, const kn_target *target, int words, int limit)
 {
     enum { MOST = 2 * KN_KEEP_STEPS, BYTES = THREAD_BYTES / MOST };

@@ -228,8 +228,8 @@ static int accumulator_words(const kn_phase *ph)
     return most;
 }
 
-/* Do they take half of what threads have of which two blocks of 512 share a multiprocessor? Loads and conversions take the
- * other half. */
+/* Do they take half of the 64 registers that a thread has where two blocks of 512 share a multiprocessor? Loads and conversions
+ * take the other half. */
 static bool accumulates_much(const kn_phase *ph, const kn_target *target)
 {
     enum { REGISTERS = 64 };

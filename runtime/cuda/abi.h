@@ -68,9 +68,8 @@ enum {
 }; /* cuMemHostAlloc: for all contexts, at an address of the GPU's */
 enum { KN_CU_IPC_PEER_ACCESS = 1 }; /* cuIpcOpenMemHandle: the other GPU's memory is written, too */
 enum { KN_CU_CAPTURE_RELAXED = 2 }; /* calls that a capture would forbid are the caller's affair */
-enum {
-    KN_CU_STREAM_NON_BLOCKING = 1
-};                                    /* cuStreamCreate: it does not wait for the default stream */
+/* cuStreamCreate: it does not wait for the default stream. */
+enum { KN_CU_STREAM_NON_BLOCKING = 1 };
 enum { KN_CU_STREAM_PER_THREAD = 2 }; /* a handle: the calling thread's default stream */
 
 enum { /* kn_cu_launch_attribute */

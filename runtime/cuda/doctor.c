@@ -23,7 +23,9 @@ static void put_gpu(kn_text *t, const kn_driver *d, int ordinal, bool have_compi
             units, (double)bytes / (1024.0 * 1024.0 * 1024.0));
     kn_machine fitted;
     if (!kn_machine_named(name, &fitted))
-        kn_put(t, "          times are predicted from measurements, made when it is first used\n");
+        kn_put(
+            t,
+            "          times are predicted from measurements, made when it is first used with a disk cache\n");
     if (have_compiler && !kn_nvrtc_supports(major * 10 + minor))
         kn_putf(t,
                 "          this NVRTC cannot compile for sm_%d: install a version that can and set "

@@ -222,14 +222,19 @@ static kn_status recall_or_probe(void *user)
         return KN_OK;
     KN_TRY(kn_cuda_probe(l->d, l->probes));
     kn_probes_put(&value, l->probes);
+    if (!kn_probes_read(kn_text_str(&value), l->probes)) /* rounded, as later processes find them */
+        return kn_fail(KN_RUN, "measurements of %s make no sense", l->name);
     kn_disk_store(l->d->base.disk, k, (kn_bytes_view){kn_text_str(&value), value.len}, 0);
     return KN_OK;
 }
 
 kn_status kn_cuda_probe_once(const kn_cuda *d, const char *name, kn_probes *probes)
 {
-    if (!d->base.disk || !kn_disk_dir(d->base.disk)[0])
-        return kn_fail(KN_DEVICE, "there is no disk cache to keep measurements in");
+    char problem[256] = "there is none";
+    if (d->base.disk)
+        kn_disk_problem(d->base.disk, problem, sizeof problem);
+    if (problem[0])
+        return kn_fail(KN_DEVICE, "no disk cache to keep measurements in: %s", problem);
     learning l = {.d = d, .name = name, .probes = probes};
     kn_arena_init(&l.arena, NULL);
     kn_status status = kn_protect(&l.arena, recall_or_probe, &l);

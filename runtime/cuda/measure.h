@@ -10,7 +10,7 @@
  * keeps that. Leaves it NULL where there is no disk cache, or where measuring fails. */
 void kn_cuda_learn(kn_cuda *d);
 /* What was measured of a GPU of this name, whatever it is: kept in the disk cache, or now, and then kept. DEVICE where
- * there is no disk cache. */
+ * there is no disk cache that can be written. */
 kn_status kn_cuda_probe_once(const kn_cuda *d, const char *name, kn_probes *probes);
 /* Measures it, and keeps nothing. */
 kn_status kn_cuda_probe(const kn_cuda *d, kn_probes *probes);

@@ -106,8 +106,8 @@ KN_FROM_BYTES(u32, u8)
 #else
 #define KN_HALVES 8
 #endif
-#define KN_COLUMN_LANES                                                                            \
-    KN_HALVES /* that a loop over columns takes where it converts: one vector of f32 */
+/* Lanes that a loop over columns takes where it converts: one vector of f32 */
+#define KN_COLUMN_LANES KN_HALVES
 typedef u16 kn_halves __attribute__((vector_size(2 * KN_HALVES)));
 typedef short kn_halves_i16 __attribute__((vector_size(2 * KN_HALVES)));
 typedef int kn_halves_i32 __attribute__((vector_size(4 * KN_HALVES)));

@@ -51,8 +51,8 @@ typedef struct kn_c_writer {
     bool *folds;       /* per stage: blocks of several runs are reduced by a function */
     bool *several;     /* per stage, cols: the function of a sweep takes several members, */
     bool members;      /* and this one does */
-    bool
-        vectors; /* cols: a loop takes so few lanes at a time that there is a vector of accumulators for them */
+    /* cols: a loop takes so few lanes at a time that there is a vector of accumulators for them */
+    bool vectors;
     bool masked; /* a loop takes inactive lanes, of which `in` is false */
     bool whole;  /* rows of several runs: the function's blocks are one run each, */
     bool packed; /* or several, packed side by side */

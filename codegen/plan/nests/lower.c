@@ -677,7 +677,7 @@ kn_status kn_lower(kn_planner *p)
                               .dtype = in->node->dtype,
                               .name = kn_identifier(p->arena, "in_", in->name)}));
     }
-    for (int o = 0; o < g->outputs.len; o++) {
+    for (int o = 0; o < g->outputs.len; o++) { /* of pieces the first has the output's own number */
         const kn_place *place = g->outputs.data[o].place;
         p->buf_of_output[o] =
             place && place->output < o ? p->buf_of_output[place->output] : p->bufs.len;
