@@ -7,7 +7,7 @@
 #include "ir/build.h"
 #include "tests/differential/check.h"
 
-enum { PROGRAMS = EFFORT(150, 40), ELEMENTS = 3000 };
+enum { PROGRAMS = EFFORT(60, 20), ELEMENTS = 3000 };
 
 static const kn_loc nowhere;
 
@@ -201,7 +201,7 @@ static void test_choice(void **state)
     (void)state;
     kn_context *ctx = open_context("cpu");
     int quicker = 0;
-    for (uint64_t seed = 1; seed <= EFFORT(60, 20); seed++) {
+    for (uint64_t seed = 1; seed <= EFFORT(40, 20); seed++) {
         kn_arena a;
         kn_arena_init(&a, NULL);
         const program *p = made(&a, seed);
