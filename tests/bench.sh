@@ -17,7 +17,7 @@ grep -q "^| $name | 1 | .*| fast | 0.00 |$" "$scratch/table.md" || fail "$(cat "
 grep -q "^Below 0.98: $name (0.00)" "$scratch/table.md" || fail "$(cat "$scratch/table.md")"
 python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$scratch/chart.svg"
 python3 bench/fit.py "$scratch/kiln.json" >"$scratch/fit" || fail "$(cat "$scratch/fit")"
-grep -q "^| $name | whole | .* |$" "$scratch/fit" && grep -q "over 1 measurements" "$scratch/fit" || fail "$(cat "$scratch/fit")"
+grep -q "^| $name | whole | .* |$" "$scratch/fit" && grep -q "over 1 of 1 measurements" "$scratch/fit" || fail "$(cat "$scratch/fit")"
 "$speed" --merges --device cpu --only 'layernorm f32 64x64' --repeats 3 --json "$scratch/merges.json" >"$scratch/merges" || fail "$(cat "$scratch/merges")"
 python3 - "$scratch/merges.json" "$scratch/merges" <<'END' || fail "$(cat "$scratch/merges")"
 import json, re, sys
