@@ -25,6 +25,7 @@ typedef struct cutting {
      * which operand of above[k] leads on, to above[k + 1] or, of the last, to what is cut. */
     const kn_node *above[MOST_ABOVE];
     int by[MOST_ABOVE], nabove;
+    const kn_node *base;      /* what is cut, below them */
     KN_VEC(kn_output) pieces; /* of it so far */
     bool fails;
 } cutting;
@@ -220,7 +221,6 @@ static kn_node *there(cutting *c, const kn_node *n, const kn_rectangle *at, int 
 static void add_piece(cutting *c, const kn_node *n, const box *b, const kn_rectangle *to)
 {
     const kn_node *whole = c->output->node;
-    const kn_node *base = c->nabove ? c->above[c->nabove - 1]->in[c->by[c->nabove - 1]] : whole;
     kn_node *x = c->map[n->id];
     kn_rectangle part = {.step = {0}};
     const kn_place place = {
@@ -234,7 +234,7 @@ static void add_piece(cutting *c, const kn_node *n, const box *b, const kn_recta
         part.step[j] = 1;
     }
     x = x->rank ? indexed(c, x, &part) : x;
-    x = kn_build_cast(c->to, x, base->dtype, x->loc);
+    x = kn_build_cast(c->to, x, c->base->dtype, x->loc);
     x = x ? kn_build_broadcast_to(c->to, x, b->size, whole->rank, x->loc) : NULL;
     for (int i = c->nabove - 1; i >= 0 && x; i--)
         x = operated(c, c->above[i], to, x, c->by[i], MOST_ABOVE);
@@ -367,8 +367,8 @@ static kn_node *copy_node(void *ctx, kn_graph *to, const kn_node *old, kn_node *
     return c->map[old->id] = kn_node_copy(to, old, in);
 }
 
-/* Goes down from the output to what is put together; NULL: there is none, of its shape. */
-static const kn_node *find_base(cutting *c)
+/* Goes down from the output to what is put together; false: there is none, of its shape. */
+static bool find_base(cutting *c)
 {
     const kn_node *n = c->output->node;
     c->nabove = 0;
@@ -385,7 +385,8 @@ static const kn_node *find_base(cutting *c)
         c->nabove += next != NULL;
         n = next;
     }
-    return n;
+    c->base = n;
+    return n != NULL;
 }
 
 /* Output `o` in pieces; false: it stays whole. */
@@ -395,9 +396,9 @@ static bool cut_output(cutting *c, int o)
     c->number = o;
     c->pieces.len = 0;
     c->fails = false;
-    const kn_node *n = find_base(c);
-    if (!n)
+    if (!find_base(c))
         return false;
+    const kn_node *n = c->base;
     kn_rectangle all = {0};
     const box whole = all_of(c, n->shape, n->rank);
     for (int j = 0; j < n->rank; j++) {
