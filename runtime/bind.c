@@ -385,15 +385,6 @@ static bool same_layout(const kn_layout *x, const kn_layout *y)
            memcmp(x->stride, y->stride, sizeof x->stride) == 0;
 }
 
-/* The output that is the argument itself, updated: it lies there whatever its address; -1: none does. */
-static int updating(const kn_binding *b, int input)
-{
-    for (int o = 0; o < b->graph->outputs.len; o++)
-        if (b->graph->outputs.data[o].updates == input && same_layout(&b->in[input], &b->out[o]))
-            return o;
-    return -1;
-}
-
 static void find_over(kn_arena *a, kn_binding *b)
 {
     const kn_graph *g = b->graph;
@@ -403,14 +394,18 @@ static void find_over(kn_arena *a, kn_binding *b)
     for (int i = 0; i < g->inputs.len; i++) {
         uint64_t hash = kn_hash(&b->in_data[i], sizeof(void *), 0);
         b->over[i] = -1;
-        if (!b->in_span[i].low) {
-            b->over[i] = updating(b, i);
+        if (!b->in_span[i].low)
             continue;
-        }
         for (int o = -1; b->over[i] < 0 && (o = kn_finder_next(&by_address, hash, o)) >= 0;)
             if (b->in_data[i] == b->out_data[o] && b->in_span[i].size == b->out_span[o].size &&
                 same_layout(&b->in[i], &b->out[o]))
                 b->over[i] = o;
+    }
+    for (int o = 0; o < g->outputs.len;
+         o++) { /* what is updated lies on itself, whatever its address */
+        const int i = g->outputs.data[o].updates;
+        if (i >= 0 && !b->in_span[i].low && same_layout(&b->in[i], &b->out[o]))
+            b->over[i] = o;
     }
 }
 
