@@ -379,12 +379,11 @@ bool kn_phase_waits(const kn_phase *phases, int i, kn_written *written);
 
 /* Is this value a load that several sweeps need and that varies along the vector axis? */
 bool kn_is_reread(const kn_phase *phase, int value);
-/* Bytes an element of all such loads; the same, and bytes a group, if all have the same width, so that shared memory
- * keeps them aligned, else 0. */
+/* Bytes an element of all such loads; the same, and bytes a group, or 0 where the phase itself has one sweep. */
 int kn_reread_each(const kn_phase *phase);
 int kn_reread_element(const kn_phase *phase);
 int64_t kn_reread_bytes(const kn_phase *phase);
-/* COLS: contiguous bytes that a block takes of one of them, which have one width. */
+/* COLS: contiguous bytes that a block takes of the one with the narrowest elements. */
 int kn_reread_line(const kn_phase *phase);
 /* Marks them as kept. */
 void kn_keep_reread(kn_arena *a, kn_phase *phase, kn_keep where);

@@ -18,31 +18,19 @@ int kn_reread_each(const kn_phase *ph)
     return bytes;
 }
 
-/* Arrays of one width that follow each other in shared memory are all aligned. */
-int kn_reread_element(const kn_phase *ph)
-{
-    int width = 0, each = 0;
-    for (int i = 0; i < ph->nest.values.len && ph->nest.nsweeps > 1; i++) {
-        if (!kn_is_reread(ph, i))
-            continue;
-        int own = kn_bytes(kn_value_at(ph, i)->dtype);
-        if (width && width != own)
-            return 0;
-        width = own;
-        each += own;
-    }
-    return each;
-}
+int kn_reread_element(const kn_phase *ph) { return ph->nest.nsweeps > 1 ? kn_reread_each(ph) : 0; }
 
 int64_t kn_reread_bytes(const kn_phase *ph) { return ph->nest.members * kn_reread_element(ph); }
 
 int kn_reread_line(const kn_phase *ph)
 {
-    int element = 0;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        if (kn_is_reread(ph, i))
-            element = kn_bytes(kn_value_at(ph, i)->dtype);
-    return kn_cols_width(ph) * element;
+    int narrowest = 0;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const int bytes = kn_bytes(kn_value_at(ph, i)->dtype);
+        if (kn_is_reread(ph, i) && (!narrowest || bytes < narrowest))
+            narrowest = bytes;
+    }
+    return kn_cols_width(ph) * narrowest;
 }
 
 void kn_keep_reread(kn_arena *a, kn_phase *ph, kn_keep where)

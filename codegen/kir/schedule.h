@@ -162,6 +162,8 @@ typedef struct kn_schedule {
     /* async ROWS: loads that are the same for all groups stay in registers, for all groups of a persistent block;
      * async copies have two stages, the group's and its successor's */
     bool hoisted;
+    /* ROWS by clusters: the binder is to keep a block's part in registers where async copies could bring it */
+    bool loads_parts;
     /* async ROWS: shared memory keeps the first num.in_shared members of a block's part, threads keep the rest in
      * registers, in at most `steps` steps each */
     bool rest_in_registers;

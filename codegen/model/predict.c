@@ -37,8 +37,12 @@ static kn_occupancy occupancy_of(const kn_model *m, const kn_phase *ph)
     if (alone)
         s.blocks = 1;
     if (s.cluster && ph->num.splits > 2) {
-        double clusters = floor(m->m->group_fills * m->fit / (double)ph->num.splits);
-        at_once = most(1, clusters * s.units / m->m->group) * (double)ph->num.splits;
+        /* of groups the last, of half as many, has no room for more than 8 blocks */
+        const double groups = most(1, s.units / m->m->group),
+                     units = least(s.units, m->m->group_fills);
+        const double clusters = floor(units * m->fit / (double)ph->num.splits) *
+                                (ph->num.splits > 8 ? floor(groups) : groups);
+        at_once = most(1, floor(clusters)) * (double)ph->num.splits;
         s.units *= m->m->group_fills / m->m->group;
     }
     if (s.cluster && ph->how.mixed) /* as many parts have groups as there are clusters at a time */
@@ -120,13 +124,34 @@ static bool loaded_ahead(const kn_phase *ph, int i)
     return kn_value_at(ph, i)->kind == KN_V_LOAD && kn_kept(ph, i) == KN_KEEP_REGISTERS;
 }
 
-static double combine(const kn_model *m, const kn_phase *ph)
+/* What a sweep takes to combine the columns of a block: the barriers of each run of alike reductions, of which the first
+ * waits for the slowest warp, and shared memory's time for what its threads store. */
+static double combine_columns(const kn_model *m, const kn_phase *ph, int sweep)
 {
-    return ph->how.cluster && ph->num.splits > 1
-               ? m->m->cluster + m->m->peer * (double)ph->num.splits
-           : kn_meets_in_block(ph) ? m->m->block
-           : ph->how.tpg > 1       ? m->m->warp
-                                   : 0;
+    const double again = 0.5,
+                 values = 4096; /* which take shared memory as long as the first barriers */
+    int runs = 0;
+    for (int r = 0, end; r < ph->nest.reds.len; r = end) {
+        const bool any = kn_red_accumulates(ph, r, sweep);
+        end = any ? kn_combined_columns_end(ph, sweep, r, m->k->threads) : r + 1;
+        runs += any;
+    }
+    return m->m->block * (1 + again * (runs - 1) + runs * m->k->threads * ph->how.vec / values);
+}
+
+/* What a sweep takes to combine what threads have accumulated. */
+static double combine(const kn_model *m, const kn_phase *ph, int sweep)
+{
+    const bool cluster = ph->how.cluster && ph->num.splits > 1, block = kn_meets_in_block(ph);
+    const bool cols = block && ph->how.walk == KN_WALK_COLS && !ph->how.packed && !ph->local;
+    const double exchange = cluster ? m->m->cluster + m->m->peer * (double)ph->num.splits : 0;
+    if (!kn_sweep_reduces(ph, sweep))
+        return 0;
+    return cols              ? exchange + combine_columns(m, ph, sweep)
+           : cluster         ? exchange
+           : block           ? m->m->block
+           : ph->how.tpg > 1 ? m->m->warp
+                             : 0;
 }
 
 /* Does it prefetch each group of a mixed phase but the first? */
@@ -168,7 +193,7 @@ static void waits_of(kn_model *m, const kn_phase *ph, const kn_occupancy *s, kn_
     for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
         kn_model_at_sweep(m, ph, sweep);
         double times = waits(m, ph, sweep, done) * waited(m, ph, s);
-        double combines = kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
+        double combines = combine(m, ph, sweep);
         time->waits += s->waves * times * m->m->latency;
         time->combines += s->waves * combines * combines_of(m, ph);
         in_step += least(times, 1) * m->m->latency + combines;
@@ -200,7 +225,20 @@ static double units_side(const kn_time *t)
     return most(most(t->transfer, t->work), t->waits + t->combines);
 }
 
-static double cubes(double x, double y) { return cbrt(x * x * x + y * y * y); }
+/* Of two sides that overlap: as the cube root of the sum of their cubes, and less where a block is alone on its unit and
+ * no other loads while it computes what it keeps. */
+static double overlap(double x, double y, bool alone)
+{
+    const double power = alone ? 1.5 : 3;
+    return pow(pow(x, power) + pow(y, power), 1 / power);
+}
+
+/* Does each unit have one block at a time, which has all of a group before it goes on, and no next one on its way? */
+static bool works_alone(const kn_phase *ph, const kn_occupancy *s)
+{
+    const bool copies_ahead = ph->how.prefetch || (ph->how.async && ph->how.walk == KN_WALK_ROWS);
+    return s->blocks_a_unit <= 1 && keeps_loads(ph) && !copies_ahead;
+}
 
 /* Waves of blocks that wait for each other, in a cluster or at the next grid barrier. The last wave may have few
  * blocks, but takes at least as long as one of them. */
@@ -239,7 +277,7 @@ static double local_wait(kn_model *m, const kn_phase *ph)
     for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
         kn_model_at_sweep(m, ph, sweep);
         wait += waits(m, ph, sweep, done) * m->m->latency;
-        wait += kn_sweep_reduces(ph, sweep) ? combine(m, ph) : 0;
+        wait += combine(m, ph, sweep);
     }
     return wait;
 }
@@ -317,7 +355,8 @@ static kn_time phase_time(kn_model *m, const kn_phase *ph)
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
             *parts[i] *= longer;
     }
-    t.ns += most(cubes(most(t.memory, t.cache), units_side(&t)), t.starts) + t.in_step;
+    t.ns += most(overlap(most(t.memory, t.cache), units_side(&t), works_alone(ph, &s)), t.starts);
+    t.ns += t.in_step;
     return t;
 }
 

@@ -128,17 +128,42 @@ kn_combine_batch kn_combine_whole_sweep(const kn_phase *ph, int sweep)
     return batch_of(ph, sweep, 0, INT_MAX);
 }
 
-int kn_combine_partner(const kn_phase *ph, int sweep, const kn_combine_batch *t, int r)
+/* Are two reductions plain ones of one operation and type? */
+static bool are_alike(const kn_phase *ph, int r, int other)
 {
     const kn_red *reds = ph->nest.reds.data;
+    return reds[other].op == reds[r].op && reds[other].dtype == reds[r].dtype &&
+           reds[r].dtype != KN_BOOL && kn_red_state(ph, r) == KN_STATE_PLAIN &&
+           kn_red_state(ph, other) == KN_STATE_PLAIN;
+}
+
+int kn_combine_partner(const kn_phase *ph, int sweep, const kn_combine_batch *t, int r)
+{
     int next = r + 1;
     while (next < t->end && !kn_red_accumulates(ph, next, sweep))
         next++;
-    const bool alike = next < t->end && reds[next].op == reds[r].op &&
-                       reds[next].dtype == reds[r].dtype && reds[r].dtype != KN_BOOL &&
-                       kn_red_state(ph, r) == KN_STATE_PLAIN &&
-                       kn_red_state(ph, next) == KN_STATE_PLAIN;
-    return alike ? next : -1;
+    return next < t->end && are_alike(ph, r, next) ? next : -1;
+}
+
+/* What the threads of a block store of one reduction of columns: of narrow ones those of a warp's first row. */
+static int columns_bytes(const kn_phase *ph, int r, int threads)
+{
+    const int stored = ph->how.lanes < 32 ? threads / 32 * ph->how.lanes : threads;
+    return stored * ph->how.vec * red_state_bytes(ph, r);
+}
+
+int kn_combined_columns_end(const kn_phase *ph, int sweep, int r, int threads)
+{
+    enum { ROOM = 4096 };
+    int bytes = columns_bytes(ph, r, threads), end = r + 1;
+    for (; end < ph->nest.reds.len; end++) {
+        if (!kn_red_accumulates(ph, end, sweep))
+            continue;
+        bytes += columns_bytes(ph, end, threads);
+        if (bytes > ROOM || !are_alike(ph, r, end))
+            break;
+    }
+    return end;
 }
 
 int kn_sweep_bytes(const kn_phase *ph, int sweep)
@@ -163,16 +188,31 @@ int kn_turn_bytes(const kn_phase *ph)
     return ph->how.mixed && kn_by_block(ph) && !ph->how.deferred ? most_of_batches(ph) : 0;
 }
 
+/* Bytes of the most columns that are combined together. */
+static int most_of_columns(const kn_phase *ph, int threads)
+{
+    int most = 0;
+    for (int t = 0; t < ph->nest.nsweeps; t++)
+        for (int r = 0, end; r < ph->nest.reds.len; r = end) {
+            int bytes = 0;
+            end = kn_red_accumulates(ph, r, t) ? kn_combined_columns_end(ph, t, r, threads) : r + 1;
+            for (int i = r; i < end; i++)
+                bytes += kn_red_accumulates(ph, i, t) ? columns_bytes(ph, i, threads) : 0;
+            most = bytes > most ? bytes : most;
+        }
+    return most;
+}
+
 int kn_scratch_bytes(const kn_phase *ph, int block)
 {
+    const bool cols = ph->how.walk == KN_WALK_COLS && !ph->how.packed && kn_meets_in_block(ph);
     int most = ph->how.deferred  ? ph->how.deferred * kn_sweep_bytes(ph, 0)
                : kn_by_block(ph) ? most_of_batches(ph) + kn_turn_bytes(ph)
+               : cols            ? most_of_columns(ph, block)
                                  : 0;
     for (int r = 0; r < ph->nest.reds.len; r++) {
-        bool cols = ph->how.walk == KN_WALK_COLS && !ph->how.packed && kn_meets_in_block(ph);
-        bool rows = cols || (ph->nest.reds.data[r].across && ph->how.tpg < block);
-        int threads = cols && ph->how.lanes < 32 ? block / 32 * ph->how.lanes : block;
-        int bytes = rows && kn_red_owns(ph, r) ? threads * ph->how.vec * red_state_bytes(ph, r) : 0;
+        const bool rows = ph->nest.reds.data[r].across && ph->how.tpg < block;
+        int bytes = rows && kn_red_owns(ph, r) ? block * ph->how.vec * red_state_bytes(ph, r) : 0;
         most = bytes > most ? bytes : most;
     }
     return most;

@@ -147,7 +147,7 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
     RULE(where != KN_KEEP_SHARED || kn_shared_holds_all(at->arena, ph),
          "shared memory holds all that is read again, or nothing");
     RULE(where != KN_KEEP_SHARED || kn_reread_element(ph) > 0,
-         "shared memory holds elements of one width, which are read again");
+         "shared memory holds what several sweeps read");
     RULE(kn_computed_have_room(at->arena, ph),
          "a computed value is held since the first sweep that needs it, in memory of its own or in "
          "that of a held one which no later sweep needs");

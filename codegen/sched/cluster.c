@@ -68,18 +68,27 @@ static kn_phase with_blocks(const kn_phase *ph, int64_t blocks)
  * kernels, and the model is no better than that. */
 static const double alike = 0.992;
 
-/* The same, with broadcast loads hoisted if that is predicted to be faster; *ns: what it is predicted to take. */
+/* The same, with broadcast loads hoisted, or its parts in registers where copies would have no next group to bring, if that
+ * is predicted to be faster; *ns: what it is predicted to take. */
 static kn_phase best_with_blocks(const kn_site *at, const kn_phase *ph, int64_t blocks, double *ns)
 {
-    kn_phase with = with_blocks(ph, blocks), hoisted = with;
-    *ns = kn_predict_phase_ns(at, &with);
-    hoisted.how.hoisted = kn_rows_may_hoist(&with, at->target);
-    if (!hoisted.how.hoisted || kn_is_invariant(ph))
+    kn_phase best = with_blocks(ph, blocks), hoisted = best, loaded = best;
+    hoisted.how.hoisted = kn_rows_may_hoist(&best, at->target);
+    loaded.how.loads_parts = kn_rows_may_load_parts(&best, at->target);
+    *ns = kn_predict_phase_ns(at, &best);
+    if (kn_is_invariant(ph))
         return hoisted;
-    double other = kn_predict_phase_ns(at, &hoisted);
-    bool better = other * alike < *ns;
-    *ns = better ? other : *ns;
-    return better ? hoisted : with;
+    const double other = hoisted.how.hoisted ? kn_predict_phase_ns(at, &hoisted) : INFINITY;
+    if (other * alike < *ns) {
+        *ns = other;
+        best = hoisted;
+    }
+    const double parts = loaded.how.loads_parts ? kn_predict_phase_ns(at, &loaded) : INFINITY;
+    if (parts < *ns) {
+        *ns = parts;
+        best = loaded;
+    }
+    return best;
 }
 
 /* Can async copies serve a cluster of so many blocks? */

@@ -13,6 +13,7 @@
  * and async copies, are measured: docs/lab/columns-on-chip.md. */
 #include <stdlib.h>
 
+#include "codegen/model/predict.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
@@ -60,11 +61,21 @@ static int64_t kept_bytes(const kn_phase *ph)
            kn_reread_element(ph);
 }
 
-/* Threads of a block that keeps so much. */
+/* Threads of a block that keeps so much; where each has a multiprocessor, as many as have few steps. */
 static int block_that_keeps(const kn_phase *ph, const kn_target *target)
 {
+    enum { FEW_STEPS = 8 };
+    const int64_t blocks =
+        kn_ceil_div(ph->nest.groups, kn_cols_width(ph)) * (ph->how.cluster ? ph->num.splits : 1);
     int64_t threads = kn_power_of_two_from(kn_ceil_div(kept_bytes(ph), THREAD_BYTES));
     threads = threads < LEAST_BLOCK ? LEAST_BLOCK : threads;
+    if (blocks <= target->units && threads < WHOLE_BLOCK) {
+        threads = kn_power_of_two_from(kept_bytes(ph) /
+                                       (FEW_STEPS * ph->how.vec * kn_reread_element(ph)));
+        threads = threads < LEAST_BLOCK   ? LEAST_BLOCK
+                  : threads < WHOLE_BLOCK ? threads
+                                          : WHOLE_BLOCK;
+    }
     return threads < target->max_block ? (int)threads : target->max_block;
 }
 
@@ -183,6 +194,26 @@ static bool in_clusters(kn_phase *ph, const kn_target *target, int line, int64_t
     return false;
 }
 
+/* Where each block has a multiprocessor, and others have none: as many more blocks a tile as are predicted to be quickest. */
+static void share_more(const kn_site *at, kn_phase *ph)
+{
+    const kn_target *target = at->target;
+    const int64_t tiles = kn_ceil_div(ph->nest.groups, kn_cols_width(ph));
+    double least = kn_predict_phase_ns(at, ph);
+    kn_phase best = *ph;
+    for (int64_t blocks = 2 * ph->num.splits;
+         blocks <= target->cluster && tiles * blocks <= target->units; blocks *= 2) {
+        kn_phase more = *ph;
+        share(&more, blocks);
+        const double ns = fits(&more, target, 1) ? kn_predict_phase_ns(at, &more) : least;
+        if (ns < least) {
+            least = ns;
+            best = more;
+        }
+    }
+    *ph = best;
+}
+
 /* If columns are so short that a thread has registers for all members of a vector of them, and threads still fill the
  * machine, then no thread waits for another. */
 static bool keep_whole(kn_phase *ph, const kn_target *target)
@@ -222,12 +253,17 @@ void kn_schedule_columns(const kn_site *at, kn_phase *ph)
     if (!alone && (forced || chosen) &&
         ((longer && in_clusters(ph, target, 2 * LINE, least, fewer, MIN_BLOCKS)) ||
          in_clusters(ph, target, LINE, least, few, at_once) ||
-         ((forced || ph->how.tile) && in_clusters(ph, target, LINE / 2, least, most, at_once))))
+         ((forced || ph->how.tile) && in_clusters(ph, target, LINE / 2, least, most, at_once)))) {
+        if (chosen)
+            share_more(at, ph);
         return;
+    }
     if (!forced && fit)
         *ph = whole;
     else
         transpose_in_registers(ph, false);
+    if (chosen && fit)
+        share_more(at, ph);
 }
 
 /* Each block tests all destinations: as few blocks as fill the machine, of a row of threads each if they can. */

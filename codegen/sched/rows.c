@@ -303,12 +303,15 @@ bool kn_rows_copies(const kn_phase *ph, const kn_target *target)
     return true;
 }
 
-/* Do the blocks of a cluster load their parts into registers, instead of by async copies into shared memory? Where no
- * sweep loads anything else: kept values leave a thread few registers for other loads in flight. And of 32-bit
- * elements only: what is computed from 16 bits takes further registers (measured: docs/lab/registers-or-shared.md). */
+/* Do the blocks of a cluster load their parts into registers, instead of by async copies into shared memory? Where it was
+ * tried and is predicted to be quicker, or no sweep loads anything else: kept values leave a thread few registers for other
+ * loads in flight. And then of 32-bit elements only: what is computed from 16 bits takes further registers (measured:
+ * docs/lab/registers-or-shared.md). */
 static bool loads_parts(const kn_phase *ph, const kn_target *target)
 {
     bool alone = ph->how.cluster && registers_keep(ph, target);
+    if (alone && ph->how.loads_parts)
+        return true;
     for (int i = 0; i < ph->nest.values.len && alone; i++)
         if (kn_is_read(&ph->nest.values.data[i]) && ph->nest.values.data[i].level == KN_ELEMENT)
             alone = kn_is_reread(ph, i) && kn_bytes(ph->nest.values.data[i].dtype) == 4;
@@ -343,6 +346,12 @@ bool kn_rows_may_hoist(const kn_phase *ph, const kn_target *target)
            target->max_threads_unit >= 4 * KN_HALF_BLOCK && twice <= room && twice * 2 >= room &&
            steps(ph) <= (int64_t)hoisted_steps(ph) * KN_HALF_BLOCK && kn_rows_copies(ph, target) &&
            !loads_parts(ph, target);
+}
+
+bool kn_rows_may_load_parts(const kn_phase *ph, const kn_target *target)
+{
+    return kn_scheduled_groups(ph) * ph->num.splits <= target->units &&
+           registers_keep(ph, target) && kn_rows_copies(ph, target) && !loads_parts(ph, target);
 }
 
 int kn_rows_rest_steps(const kn_phase *ph)
@@ -414,12 +423,16 @@ static int threads_of_whole_waves(const kn_phase *ph, const kn_target *target)
 }
 
 /* Of blocks that take up to a thousand steps of a group: few, for while some blocks wait, others load (measured:
- * docs/lab/softmax-50257.md). Where those of clusters have a multiprocessor each, there are no others: two steps a thread. */
+ * docs/lab/softmax-50257.md). Where all clusters run at a time there are few others: then as many as fill a multiprocessor
+ * that has its part of the blocks, with two steps each. */
 static int threads_of_few_steps(const kn_phase *ph, const kn_target *target, int64_t n)
 {
-    enum { FEWEST = 128 };
-    const bool alone = ph->how.cluster && kn_scheduled_groups(ph) * ph->num.splits <= target->units;
-    return alone && n > 2 * FEWEST ? (int)kn_power_of_two_from(n) / 2 : FEWEST;
+    enum { FEWEST = 128, FULL = 1024 };
+    const int64_t each = kn_ceil_div(kn_scheduled_groups(ph) * ph->num.splits, target->units);
+    int threads = FEWEST;
+    while (ph->how.cluster && 2 * threads * each <= FULL && 4 * threads <= kn_power_of_two_from(n))
+        threads *= 2;
+    return threads;
 }
 
 /* If registers hold a group, as many threads as that takes; else a block a group from about a hundred steps on, and
@@ -598,6 +611,8 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
         ph->num.skew = ph->how.cluster ? kn_launch_skew(ph, target) : 0;
     } else if ((n > 512 || ph->how.cluster) && shared_keeps(ph, target)) {
         kn_keep_reread(at->arena, ph, KN_KEEP_SHARED);
+        ph->how.persistent = ph->how.cluster;
+        ph->num.skew = ph->how.cluster ? kn_launch_skew(ph, target) : 0;
     } else if (several && n <= most_steps_of_warp(ph, target)) {
         ph->how.tpg = part_of_warp(n, kn_power_of_two_from((n + 1) / 2),
                                    false); /* two steps a lane, or more */

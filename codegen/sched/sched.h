@@ -190,6 +190,8 @@ int64_t kn_rows_chunk(const kn_phase *phase, int threads);
 /* And are there loads that are the same for all groups, registers for a block's part of them, and shared memory for
  * two blocks with two stages each? */
 bool kn_rows_may_hoist(const kn_phase *phase, const kn_target *target);
+/* Could registers keep what async copies of a cluster would bring, where no block has another group to bring meanwhile? */
+bool kn_rows_may_load_parts(const kn_phase *phase, const kn_target *target);
 /* The most steps of a thread, in a block of any size, for which it has registers besides what shared memory keeps. */
 int kn_rows_rest_steps(const kn_phase *phase);
 

@@ -117,7 +117,7 @@ static const defect defects[] = {
     {"steps one too few", "step < 8;", "step < 7;"},
     {"a group skipped", "const kn_count g = first;", "const kn_count g = first + 1;"},
     {"a combine cut short", "step >= FROM;", "step > FROM;"},
-    {"a combine cut short", "other < LEFT;", "other < LEFT - step;"},
+    {"a combine cut short", "other < LEFT;", "other < LEFT - LAST;"},
     {"rows of a warp left out", ", 8, 4>(acc", ", 16, 4>(acc"},
     {"a block not merged", "&& block < blocks", "&& block + 1 < blocks"},
     {"another column's slot", "slot = threadIdx.x % WIDTH", "slot = (threadIdx.x + 1) % WIDTH"},

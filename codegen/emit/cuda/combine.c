@@ -294,16 +294,33 @@ void kn_cuda_declare_results(kn_cuda_writer *w, int sweep)
                     part_of(w, r));
 }
 
-/* Over the lanes of a group that has a part of a warp, or over the rows of threads that share columns. */
-static void combine_lanes_or_rows(kn_cuda_writer *w, int r, int sweep)
+/* Over the rows of threads that share columns: together what is combined alike. */
+static void combine_rows(kn_cuda_writer *w, int sweep)
 {
-    const char *op = combine_op(w, r);
-    if (w->ph->how.walk == KN_WALK_COLS && kn_meets_in_block(w->ph))
-        kn_cuda_line(w, "kn_combine_rows<%s, %d, %d, %d%s>(acc%d, scratch);", op, w->ph->how.tpg,
-                     w->ph->how.lanes, w->ph->how.vec,
-                     kn_are_only_stored(w->ph, sweep) ? ", true" : "", r);
-    else if (w->ph->how.walk == KN_WALK_ROWS)
-        kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, op, w->ph->how.tpg, r);
+    const kn_phase *ph = w->ph;
+    const char *one = ph->how.vec > 1 ? "" : "&";
+    for (int r = 0, end; r < ph->nest.reds.len; r = end) {
+        end = r + 1;
+        if (!kn_red_accumulates(ph, r, sweep))
+            continue;
+        end = kn_combined_columns_end(ph, sweep, r, w->k->threads);
+        const char *all = kn_cuda_printed(w, "%sacc%d", one, r);
+        for (int i = r + 1; i < end; i++)
+            all = kn_red_accumulates(ph, i, sweep) ? kn_cuda_printed(w, "%s, %sacc%d", all, one, i)
+                                                   : all;
+        kn_cuda_line(w, "kn_combine_rows_of<%s, %d, %d, %d, %s>(scratch, %s);", combine_op(w, r),
+                     ph->how.tpg, ph->how.lanes, ph->how.vec,
+                     kn_are_only_stored(ph, sweep) ? "true" : "false", all);
+    }
+}
+
+/* Over the lanes of a group that has a part of a warp. */
+static void combine_lanes(kn_cuda_writer *w, int sweep)
+{
+    for (int r = 0; r < w->ph->nest.reds.len; r++)
+        if (kn_red_accumulates(w->ph, r, sweep))
+            kn_cuda_line(w, "acc%d = kn_combine_lanes<%s, %d>(acc%d);", r, combine_op(w, r),
+                         w->ph->how.tpg, r);
 }
 
 /* ---- the exchange buffer of a cluster ---- */
@@ -421,9 +438,10 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
     }
     if (kn_by_block(ph) && kn_sweep_reduces(ph, sweep))
         combine_warps(w, sweep);
-    for (int r = 0; r < ph->nest.reds.len && !kn_by_block(ph); r++)
-        if (kn_red_accumulates(ph, r, sweep))
-            combine_lanes_or_rows(w, r, sweep);
+    else if (ph->how.walk == KN_WALK_COLS && kn_meets_in_block(ph))
+        combine_rows(w, sweep);
+    else if (ph->how.walk == KN_WALK_ROWS)
+        combine_lanes(w, sweep);
     if (ph->how.cluster && kn_sweep_reduces(ph, sweep))
         combine_in_cluster(w, sweep);
     kn_cuda_declare_results(w, sweep);

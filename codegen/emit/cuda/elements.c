@@ -130,14 +130,13 @@ static const char *behind_exchange(kn_cuda_writer *w)
                            kn_exchange_stride(w->ph));
 }
 
-/* One array behind the other. */
-void kn_cuda_declare_shared(kn_cuda_writer *w)
+/* Declares the arrays of elements of so many bytes, the first at `at`; returns where the next one begins. */
+static const char *declare_shared_of(kn_cuda_writer *w, int bytes, const char *at)
 {
-    declare_resident(w);
-    declare_prefetched(w);
-    const char *at = w->ph->how.cluster ? behind_exchange(w) : "dynamic";
     for (int i = 0; i < w->ph->nest.values.len; i++) {
-        if (kn_kept(w->ph, i) != KN_KEEP_SHARED || kn_value_at(w->ph, i)->kind != KN_V_LOAD)
+        const kn_value *v = kn_value_at(w->ph, i);
+        if (kn_kept(w->ph, i) != KN_KEEP_SHARED || v->kind != KN_V_LOAD ||
+            kn_bytes(v->dtype) != bytes)
             continue;
         const char *name = kn_cuda_value(w, i), *t = kn_cuda_vector_type(w, i);
         const int stages = kn_copy_stages(w->ph);
@@ -146,6 +145,18 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
         at = kn_cuda_printed(w, "%s_kept + %s", name,
                              stages > 1 ? kn_cuda_printed(w, "%d * (%s)", stages, each) : each);
     }
+    return at;
+}
+
+/* One array behind the other, the widest elements first, so that all are aligned: each has as many vectors. */
+void kn_cuda_declare_shared(kn_cuda_writer *w)
+{
+    enum { WIDEST = 8 };
+    declare_resident(w);
+    declare_prefetched(w);
+    const char *at = w->ph->how.cluster ? behind_exchange(w) : "dynamic";
+    for (int bytes = WIDEST; bytes > 0; bytes /= 2)
+        at = declare_shared_of(w, bytes, at);
 }
 
 const char *kn_cuda_registers(kn_cuda_writer *w, int i)

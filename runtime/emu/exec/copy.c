@@ -31,8 +31,8 @@ static kn_emu_copy *new_to(kn_emu_worker *w, const kn_emu_transfer *what, kn_emu
 kn_emu_copy *kn_emu_copy_of_value(kn_emu_worker *w, kn_emu_transfer what, kn_emu_site site)
 {
     kn_emu_copy *c = new_to(w, &what, site);
-    memcpy(&c->value, what.from, what.bytes);
-    c->from = (kn_emu_place){NULL, (uintptr_t)&c->value};
+    memcpy(c->value, what.from, what.bytes);
+    c->from = (kn_emu_place){NULL, (uintptr_t)c->value};
     if (c->to.owner)
         kn_emu_shared_in_flight(w, c->to, what.bytes, site);
     c->issued = ++w->time;

@@ -70,13 +70,16 @@ const char *kn_emu_barrier_name(int kind);
 
 /* ---- asynchronous copies: copy.c, mbarrier.c ---- */
 
+/* Bytes of the widest st.async. */
+enum { KN_EMU_MOST_STORED = 16 };
+
 /* An asynchronous copy, done when it is waited for. */
 struct kn_emu_copy {
     kn_emu_copy *next;
     kn_emu_place to, from;
     unsigned bytes, zeros, group;
-    bool bulk;                /* by the bulk engine, not by its thread */
-    unsigned long long value; /* of st.async, which copies it */
+    bool bulk;                               /* by the bulk engine, not by its thread */
+    unsigned char value[KN_EMU_MOST_STORED]; /* of st.async, which copies it */
     kn_emu_thread *by;
     uint32_t issued; /* when: as in cells */
     kn_emu_site site;
@@ -88,7 +91,7 @@ kn_emu_copy *kn_emu_copy_new(kn_emu_worker *w, kn_emu_transfer what, bool bulk, 
 void kn_emu_copy_perform(kn_emu_worker *w, const kn_emu_copy *c);
 void kn_emu_copies_add(kn_emu_copies *list, kn_emu_copy *c);
 void kn_emu_copies_free(kn_emu_copies *list);
-/* st.async: a value, of 4 or 8 bytes, is on its way to shared memory; `barrier` counts them. */
+/* st.async: a value, or a vector of them, is on its way to shared memory; `barrier` counts them. */
 void kn_emu_mbarrier_store(kn_emu_worker *w, kn_emu_transfer what, void *barrier, kn_emu_site site);
 /* A bulk copy into shared memory that `barrier` counts. */
 void kn_emu_mbarrier_load(kn_emu_worker *w, kn_emu_transfer what, void *barrier, kn_emu_site site);

@@ -78,15 +78,31 @@ template <class T> union kn_message {
     unsigned words[(sizeof(T) + 3) / 4];
 };
 
-// Stores to shared memory of another block, whose mbarrier at `counter` counts the bytes.
-template <class T>
-__device__ __forceinline__ void kn_store_async(const kn_message<T> &message, unsigned to, unsigned counter)
+// Stores N messages, one behind the other, to shared memory of another block, whose mbarrier at `counter` counts the bytes.
+// They begin at a multiple of their size, or of 16 bytes, and go there by as many words at a time.
+template <int N, class T>
+__device__ __forceinline__ void kn_store_async(const kn_message<T> (&messages)[N], unsigned to, unsigned counter)
 {
+    enum { EACH = sizeof(kn_message<T>) / 4, WORDS = N * EACH, SIDE = WORDS % 4 == 0 ? 4 : WORDS % 2 == 0 ? 2 : 1 };
+    unsigned word[WORDS];
 #pragma unroll
-    for (int i = 0; i < (int)(sizeof(message) / 4); ++i)
-        asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to + 4 * i),
-                     "r"(message.words[i]), "r"(counter)
-                     : "memory");
+    for (int i = 0; i < WORDS; ++i)
+        word[i] = messages[i / EACH].words[i % EACH];
+#pragma unroll
+    for (int i = 0; i < WORDS; i += SIDE)
+        if constexpr (SIDE == 4)
+            asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+                             to + 4 * i),
+                         "r"(word[i]), "r"(word[i + 1]), "r"(word[i + 2]), "r"(word[i + 3]), "r"(counter)
+                         : "memory");
+        else if constexpr (SIDE == 2)
+            asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, [%3];" ::"r"(to + 4 * i),
+                         "r"(word[i]), "r"(word[i + 1]), "r"(counter)
+                         : "memory");
+        else
+            asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(to + 4 * i),
+                         "r"(word[i]), "r"(counter)
+                         : "memory");
 }
 
 // Stores v, which all threads of the block have, to the buffer of every block of the cluster, whose mbarrier counts the
@@ -94,8 +110,8 @@ __device__ __forceinline__ void kn_store_async(const kn_message<T> &message, uns
 template <int STRIDE, class T>
 __device__ __forceinline__ void kn_exchange_store(const T &v, unsigned char *buffer, unsigned long long *barrier)
 {
-    kn_message<T> message = {};
-    message.value = v;
+    kn_message<T> message[1] = {};
+    message[0].value = v;
     if (threadIdx.x < kn_cluster_blocks()) {
         unsigned to, counter;
         asm("mapa.shared::cluster.u32 %0, %1, %2;"
@@ -123,6 +139,10 @@ template <int ROWS, int WIDTH, int STRIDE, int N, class T>
 __device__ __forceinline__ void kn_exchange_store_rows(const T (&v)[N], unsigned char *buffer, unsigned long long *barrier)
 {
     const kn_message<T> *mine = (const kn_message<T> *)(buffer + kn_cluster_rank() * STRIDE) + threadIdx.x % WIDTH * N;
+    kn_message<T> messages[N] = {};
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+        messages[l].value = v[l];
 #pragma unroll 1
     for (unsigned rank = threadIdx.x / WIDTH; rank < kn_cluster_blocks(); rank += ROWS) {
         unsigned to, counter;
@@ -130,12 +150,7 @@ __device__ __forceinline__ void kn_exchange_store_rows(const T (&v)[N], unsigned
             : "=r"(to)
             : "r"(kn_shared_address(mine)), "r"(rank));
         asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counter) : "r"(kn_shared_address(barrier)), "r"(rank));
-#pragma unroll
-        for (int l = 0; l < N; ++l) {
-            kn_message<T> message = {};
-            message.value = v[l];
-            kn_store_async(message, to + (unsigned)sizeof(message) * l, counter);
-        }
+        kn_store_async(messages, to, counter);
     }
 }
 template <int ROWS, int WIDTH, int STRIDE, class T>
@@ -150,15 +165,17 @@ __device__ __forceinline__ void kn_exchange_merge_rows(T (&v)[N], const unsigned
     enum { SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1 };
     const unsigned blocks = kn_cluster_blocks(), share = (blocks + SIDE_BY_SIDE - 1) / SIDE_BY_SIDE;
     const unsigned first = threadIdx.x % 32 / WIDTH * share;
-    const unsigned slot = threadIdx.x % WIDTH * N;
+    typedef kn_vec<kn_message<T>, N> slot;
 #pragma unroll
     for (int l = 0; l < N; ++l)
         v[l] = identity;
 #pragma unroll(__is_class(T) ? 1 : 4)
-    for (unsigned block = first; block < first + share && block < blocks; ++block)
+    for (unsigned block = first; block < first + share && block < blocks; ++block) {
+        const slot theirs = ((const slot *)(buffer + block * STRIDE))[threadIdx.x % WIDTH];
 #pragma unroll
         for (int l = 0; l < N; ++l)
-            v[l] = Op::of(v[l], ((const kn_message<T> *)(buffer + block * STRIDE))[slot + l].value);
+            v[l] = Op::of(v[l], theirs.at[l].value);
+    }
 #pragma unroll
     for (int l = 0; l < N; ++l)
         if constexpr (SIDE_BY_SIDE > 1)

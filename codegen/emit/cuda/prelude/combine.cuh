@@ -140,55 +140,98 @@ template <int N, class T> __device__ __forceinline__ T kn_load_packed(const void
     return ((const T *)sums)[blockDim.x * N + own];
 }
 
+// How far apart the rows are that all threads read in the end, of `rows` that are combined four by four.
+__device__ constexpr int kn_rows_apart(int rows)
+{
+    const int few = rows > 16 ? 128 / rows : 8;
+    int step = 1;
+    while (step * few < rows)
+        step *= 4;
+    return step;
+}
+
 // Over the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values. All of them get the
 // results, or, if FIRST, at least those below WIDTH. Rows within a warp are combined by shuffles. Of the rows that remain
-// every fourth combines the next three with its own, until they are few enough for all threads to read
-// (docs/lab/column-sums.md). `scratch` has room for N values of every other thread and is free again on return.
+// every fourth combines the next three with its own, until they are few enough for all threads to read, which takes shared
+// memory as many loads as there are warps times rows (docs/lab/column-sums.md). Values lie in planes of 16 bytes a thread.
+// `scratch` has room for N values of every other thread and is free again on return.
 template <class Op, int ROWS, int WIDTH, int N, bool FIRST = false, class T>
 __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
 {
-    enum { SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1, LEFT = ROWS / SIDE_BY_SIDE, PITCH = LEFT * WIDTH, FEW = 8 };
+    enum {
+        SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1,
+        LEFT = ROWS / SIDE_BY_SIDE,
+        LAST = kn_rows_apart(LEFT),
+        SIDE = sizeof(T) * N <= 16 ? N : sizeof(T) < 16 ? 16 / sizeof(T) : 1,
+        PITCH = LEFT * WIDTH
+    };
+    typedef kn_vec<T, SIDE> plane;
     const int row = threadIdx.x / (SIDE_BY_SIDE * WIDTH), column = threadIdx.x % WIDTH;
-    T *const all = (T *)scratch + column, *const own = all + row * WIDTH;
+    plane *const all = (plane *)scratch + column, *const own = all + row * WIDTH;
 #pragma unroll
-    for (int l = 0; l < N; ++l) {
-        if constexpr (SIDE_BY_SIDE > 1)
-            v[l] = kn_combine_lanes<Op, 32, WIDTH>(v[l]);
+    for (int l = 0; l < N; l += SIDE) {
+        plane mine;
+#pragma unroll
+        for (int k = 0; k < SIDE; ++k) {
+            if constexpr (SIDE_BY_SIDE > 1)
+                v[l + k] = kn_combine_lanes<Op, 32, WIDTH>(v[l + k]);
+            mine.at[k] = v[l + k];
+        }
         if (SIDE_BY_SIDE == 1 || threadIdx.x % 32 < WIDTH)
-            own[l * PITCH] = v[l];
+            own[l / SIDE * PITCH] = mine;
     }
     __syncthreads();
-    int step = 1; // from one remaining row to the next
 #pragma unroll 1
-    for (; step * FEW < LEFT; step *= 4) {
+    for (int step = 1; step < LAST; step *= 4) {
         if (row % (4 * step) == 0 && (SIDE_BY_SIDE == 1 || threadIdx.x % 32 < WIDTH)) {
-#pragma unroll 1
-            for (int other = step; other < 4 * step; other += step)
 #pragma unroll
-                for (int l = 0; l < N; ++l)
-                    v[l] = Op::of(v[l], own[l * PITCH + other * WIDTH]);
+            for (int l = 0; l < N; l += SIDE) {
+                plane mine;
+#pragma unroll(__is_class(T) ? 1 : 3)
+                for (int other = 1; other < 4; ++other) {
+                    const plane next = own[l / SIDE * PITCH + other * step * WIDTH];
 #pragma unroll
-            for (int l = 0; l < N; ++l)
-                own[l * PITCH] = v[l];
+                    for (int k = 0; k < SIDE; ++k)
+                        v[l + k] = Op::of(v[l + k], next.at[k]);
+                }
+#pragma unroll
+                for (int k = 0; k < SIDE; ++k)
+                    mine.at[k] = v[l + k];
+                own[l / SIDE * PITCH] = mine;
+            }
         }
         __syncthreads();
     }
     if (!FIRST || row == 0) {
 #pragma unroll
-        for (int l = 0; l < N; ++l)
-            v[l] = all[l * PITCH];
-#pragma unroll(__is_class(T) ? 1 : 8 / N)
-        for (int other = step; other < LEFT; other += step)
+        for (int l = 0; l < N; l += SIDE) {
+            const plane first = all[l / SIDE * PITCH];
 #pragma unroll
-            for (int l = 0; l < N; ++l)
-                v[l] = Op::of(v[l], all[l * PITCH + other * WIDTH]);
+            for (int k = 0; k < SIDE; ++k)
+                v[l + k] = first.at[k];
+#pragma unroll(__is_class(T) ? 1 : 8 / SIDE)
+            for (int other = LAST; other < LEFT; other += LAST) {
+                const plane next = all[l / SIDE * PITCH + other * WIDTH];
+#pragma unroll
+                for (int k = 0; k < SIDE; ++k)
+                    v[l + k] = Op::of(v[l + k], next.at[k]);
+            }
+        }
     }
     __syncthreads();
 }
-template <class Op, int ROWS, int WIDTH, int N, bool FIRST = false, class T>
-__device__ __forceinline__ void kn_combine_rows(T &v, void *scratch)
+// The same of several, each of which points to N values: together, so that they share the barriers.
+template <class Op, int ROWS, int WIDTH, int N, bool FIRST, class T, class... More>
+__device__ __forceinline__ void kn_combine_rows_of(void *scratch, T *v, More *...others)
 {
-    T one[1] = {v};
-    kn_combine_rows<Op, ROWS, WIDTH, 1, FIRST>(one, scratch);
-    v = one[0];
+    enum { COUNT = 1 + sizeof...(More) };
+    T *const each[COUNT] = {v, others...};
+    T all[COUNT * N];
+#pragma unroll
+    for (int i = 0; i < COUNT * N; ++i)
+        all[i] = each[i / N][i % N];
+    kn_combine_rows<Op, ROWS, WIDTH, COUNT * N, FIRST>(all, scratch);
+#pragma unroll
+    for (int i = 0; i < COUNT * N; ++i)
+        each[i / N][i % N] = all[i];
 }

@@ -1,5 +1,5 @@
-// N neighbouring elements as one access of up to 16 bytes.
-template <class T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) kn_vec {
+// N neighbouring elements as one access of up to 16 bytes, aligned as the largest power of two that divides their bytes.
+template <class T, int N> struct alignas(sizeof(T) * N % 16 == 0 ? 16 : sizeof(T) * N & -(sizeof(T) * N)) kn_vec {
     T at[N];
 };
 

@@ -277,9 +277,15 @@ KN_EMU_INLINE void bulk_store(address to, address from, unsigned bytes, KN_EMU_L
     kn_emu_bulk_copy(KN_EMU_BULK_STORE, (void *)to, at<shared>(from, kn_emu_line), bytes, nullptr,
                      0, kn_emu_line);
 }
-template <class T> KN_EMU_INLINE void store_async(address to, T value, address barrier, KN_EMU_LINE)
+template <class T, int N, class V>
+KN_EMU_INLINE void store_async(address to, V value, address barrier, KN_EMU_LINE)
 {
-    kn_emu_bulk_copy(KN_EMU_BULK_VALUE, at<cluster>(to, kn_emu_line), &value, sizeof value,
+    vec<T, N> all;
+    if constexpr (N == 1)
+        all.at[0] = as<T>(value);
+    else
+        spread(all.at, value);
+    kn_emu_bulk_copy(KN_EMU_BULK_VALUE, at<cluster>(to, kn_emu_line), &all, sizeof all,
                      at<cluster>(barrier, kn_emu_line), 0, kn_emu_line);
 }
 KN_EMU_INLINE void bulk_commit() { kn_emu_copy_commit(KN_EMU_COPY_BULK); }
