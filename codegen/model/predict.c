@@ -385,7 +385,8 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
         m.reversed = backwards && !k->phases.data[i].local && backwards[i];
         kn_time t = phase_time(&m, &k->phases.data[i]);
         if (!k->phases.data[i].local) {
-            double waits = t.ns - t.machine;
+            const double waits =
+                t.ns - t.machine - t.barriers; /* a run begins behind its barrier */
             t.ns -= waits - waits_beside(&m, i, &now, waits);
         }
         if (phases)
