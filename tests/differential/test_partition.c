@@ -370,6 +370,8 @@ static const uint64_t close_seeds[] = {
     206408,
     /* tiles were taken wherever caches move fewer bytes by them: a small array waits less without */
     301580,
+    /* what reads a value that is computed again for it reads what that is made of: it was not merged with others that do */
+    306137,
 };
 
 static void test_close(void **state)
