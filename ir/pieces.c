@@ -295,10 +295,10 @@ static void cut_around(cutting *c, const kn_node *rest, const kn_rectangle *at, 
     }
 }
 
-/* Can it be said what of an assembly is in the box: which pieces, and what is around them? *around: the piece that all of the
- * box is in; NULL: there is none. */
+/* Can it be said what of an assembly is in the box: which pieces, and what is around them? where[]: how each piece lies to the
+ * box. *around: the piece that all of the box is in; NULL: there is none. */
 static bool can_cut(const cutting *c, const kn_assembly *as, const box *b, const kn_rectangle *to,
-                    const kn_piece **around)
+                    lying *where, const kn_piece **around)
 {
     const int rank = c->output->node->rank;
     const kn_node *rest = as->rest < 0 ? NULL : c->from->nodes.data[as->rest];
@@ -306,12 +306,12 @@ static bool can_cut(const cutting *c, const kn_assembly *as, const box *b, const
     int inside = 0;
     *around = NULL;
     for (int i = 0; i < as->n; i++) {
-        const lying where = lies(c, &as->pieces[i].at, b, rank);
-        known = known && where != UNKNOWN;
-        inside += where == INSIDE;
-        *around = where == AROUND ? &as->pieces[i] : *around;
+        where[i] = lies(c, &as->pieces[i].at, b, rank);
+        known = known && where[i] != UNKNOWN;
+        inside += where[i] == INSIDE;
+        *around = where[i] == AROUND ? &as->pieces[i] : *around;
         for (int j = 0; j < rank; j++)
-            steps = steps || (where == INSIDE && as->pieces[i].at.step[j] != 1);
+            steps = steps || (where[i] == INSIDE && as->pieces[i].at.step[j] != 1);
     }
     return *around || (known && (!rest || is_there(c, rest, b, to) || (inside <= 1 && !steps)));
 }
@@ -325,7 +325,8 @@ static void cut(cutting *c, const kn_node *n, const box *b, const kn_rectangle *
     kn_dim offset[KN_MAX_RANK];
     if (c->fails || is_there(c, n, b, to))
         return;
-    if (!as || !can_cut(c, as, b, to, &around)) {
+    lying *lie = as ? KN_NEW_ARRAY(c->to->arena, lying, as->n + 1) : NULL;
+    if (!as || !can_cut(c, as, b, to, lie, &around)) {
         add_piece(c, n, b, to);
         return;
     }
@@ -339,7 +340,7 @@ static void cut(cutting *c, const kn_node *n, const box *b, const kn_rectangle *
     }
     for (int i = 0; i < as->n && !c->fails; i++) {
         const kn_rectangle *at = &as->pieces[i].at;
-        if (lies(c, at, b, rank) != INSIDE)
+        if (lie[i] != INSIDE)
             continue;
         inside = &as->pieces[i];
         for (int j = 0; j < rank; j++)

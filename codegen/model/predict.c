@@ -269,7 +269,7 @@ static const kn_phase *host_of(const kn_phase *local)
 
 static bool is_empty(const kn_phase *ph) { return ph->nest.groups == 0 || ph->nest.members == 0; }
 
-/* What the sweeps of a local phase wait for. */
+/* What the sweeps of a local phase wait for. What a warp has found the block still gets, behind a barrier. */
 static double local_wait(kn_model *m, const kn_phase *ph)
 {
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
@@ -279,7 +279,7 @@ static double local_wait(kn_model *m, const kn_phase *ph)
         wait += waits(m, ph, sweep, done) * m->m->latency;
         wait += combine(m, ph, sweep);
     }
-    return wait;
+    return kn_by_a_warp(ph) ? wait + m->m->block - m->m->warp : wait;
 }
 
 /* What every block of the host does before it goes on: once, or for each of its groups. The waits of the first local
@@ -403,10 +403,9 @@ static double waits_beside(const kn_model *m, int p, run *r, double waits)
     return most(r->longest, r->sum) - before + m->m->part;
 }
 
-kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *phases)
+static kn_model model_of(const kn_kernel *k, const kn_target *target)
 {
     kn_model m = {.m = kn_machine_of(target), .target = target, .k = k};
-    const kn_arena_mark here = kn_arena_here(k->arena);
     m.seen = KN_NEW_ARRAY(k->arena, double, k->bufs.len + 1);
     m.known = KN_NEW_ARRAY(k->arena, double, k->bufs.len + 1);
     m.touched = KN_NEW_ARRAY(k->arena, bool, k->bufs.len + 1);
@@ -416,15 +415,34 @@ kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *
     m.fit = kn_blocks_a_unit(k, target);
     m.grid = kn_grid_all_blocks(k, (int)most(1, m.fit), target->units);
     m.persistent = kn_grid_persistent(k);
-    const bool *backwards = target->sm != 0 ? kn_walks_backwards(k) : NULL;
     m.rate = kn_streams_through(k) ? m.m->stream : m.m->memory;
+    return m;
+}
+
+double kn_predict_locals_ns(const kn_kernel *k, const kn_target *target, int host)
+{
+    const kn_arena_mark here = kn_arena_here(k->arena);
+    kn_model m = model_of(k, target);
+    double ns = 0;
+    for (int i = kn_first_local(k, host); i < host; i++)
+        ns += phase_time(&m, &k->phases.data[i]).ns;
+    kn_arena_back(k->arena, here);
+    return ns;
+}
+
+kn_time kn_predict_kernel(const kn_kernel *k, const kn_target *target, kn_time *phases)
+{
+    const kn_arena_mark here = kn_arena_here(k->arena);
+    kn_model m = model_of(k, target);
+    const bool *backwards = target->sm != 0 ? kn_walks_backwards(k) : NULL;
     kn_time sum = {.ns = m.m->launch, .launch = m.m->launch};
     run now = {.assigned = kn_assign_work(k)};
     for (int i = 0; i < k->phases.len; i++) {
         m.reversed = backwards && !k->phases.data[i].local && backwards[i];
         kn_time t = phase_time(&m, &k->phases.data[i]);
         if (!k->phases.data[i].local) {
-            double waits = t.ns - t.machine;
+            const double waits =
+                t.ns - t.machine - t.barriers; /* a run begins behind its barrier */
             t.ns -= waits - waits_beside(&m, i, &now, waits);
         }
         if (phases)

@@ -38,6 +38,9 @@ const char *kn_time_bound(const kn_time *time);
 /* One kernel of a plan. phases: room for one time a phase, or NULL. */
 kn_time kn_predict_kernel(const kn_kernel *kernel, const kn_target *target, kn_time *phases);
 
+/* What the local phases in front of phase `host` take; these, and it, are bound. */
+double kn_predict_locals_ns(const kn_kernel *kernel, const kn_target *target, int host);
+
 /* All kernels of a plan, from the first launch to the end of the last. */
 double kn_predict_ns(kn_kernel *const *kernels, int n, const kn_target *target);
 

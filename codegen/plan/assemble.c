@@ -298,8 +298,8 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
     k->round = kn_planner_round(p, from);
     k->fast = p->problem->fast;
     k->disjoint = !p->problem->universal && !has_overlap(p, k);
-    KN_TRY(bind(p, k, number));
     place_barriers(p->arena, k);
+    KN_TRY(bind(p, k, number));
     place_in_mailboxes(k);
     if (p->problem->target->sm != 0 && !p->problem->universal && !k->ranks)
         finish_by_last_block(k);

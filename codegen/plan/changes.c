@@ -130,15 +130,34 @@ static void add_reader(touching *t, const kn_node *x, const kn_node *reader)
     kn_push(&t->s->trials.scratch, &t->readers[x->id], reader);
 }
 
+/* Per node: those whose values its part needs for it, as bits: what the node reads, and what others read that the state
+ * computes again for it. */
+static const uint64_t *find_reads(const touching *t)
+{
+    const kn_search *s = t->s;
+    const kn_graph *g = s->regions->graph;
+    const bool *again = s->states.data[s->from].again;
+    uint64_t *reads = KN_NEW_ARRAY(&t->s->trials.scratch, uint64_t, g->nodes.len + 1);
+    for (int i = 0; i < g->nodes.len; i++)
+        for (int k = 0; k < g->nodes.data[i]->nin && t->part_of[i] >= 0; k++) {
+            const int x = kn_use_of(g, g->nodes.data[i], k).base->id;
+            reads[i] |=
+                (uint64_t)1 << x | (again[x] && t->part_of[x] != t->part_of[i] ? reads[x] : 0);
+        }
+    return reads;
+}
+
 static void add_touching(touching *t)
 {
     kn_search *s = t->s;
     const kn_graph *g = s->regions->graph;
     t->met = KN_NEW_ARRAY(&s->trials.scratch, bool, g->nodes.len * g->nodes.len + 1);
     t->readers = kn_alloc(&s->trials.scratch, sizeof *t->readers * (size_t)(g->nodes.len + 1));
+    const uint64_t *reads = find_reads(t);
     for (int i = 0; i < g->nodes.len; i++)
-        for (int k = 0; k < g->nodes.data[i]->nin && t->part_of[i] >= 0; k++)
-            add_reader(t, kn_use_of(g, g->nodes.data[i], k).base, g->nodes.data[i]);
+        for (int x = 0; x < g->nodes.len; x++)
+            if (reads[i] >> x & 1)
+                add_reader(t, g->nodes.data[x], g->nodes.data[i]);
 }
 
 static void add_merges(kn_search *s, const int *part_of)

@@ -73,7 +73,7 @@ static kn_status find_other(ends *e, kn_partition *p)
             continue;
         best = ns;
         p->other = kn_merging_of(s, &s->states.data[i]);
-        p->other_ns = s->states.data[i].ns;
+        p->other_ns = ns < s->states.data[i].ns ? ns : s->states.data[i].ns;
     }
     return KN_OK;
 }

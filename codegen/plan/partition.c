@@ -118,7 +118,7 @@ static double growth_of(const planning *g)
 }
 
 /* What is better at the largest sizes of the class instead, if it is for these: planned if the chosen plan takes longer than
- * it does at the smallest. */
+ * it does at either end. */
 static kn_status plan_other(planning *g)
 {
     const kn_partition *p = &g->partition;

@@ -30,7 +30,7 @@ typedef struct kn_partition {
     kn_merging chosen;
     /* quicker at the largest sizes of the class */
     kn_merging other;
-    double other_ns; /* where it was searched, of the other's plan; 0: there is none */
+    double other_ns; /* at the smallest sizes or the largest, whichever is less; 0: there is none */
 } kn_partition;
 
 /* The partitions found for one program; several threads may use them. */

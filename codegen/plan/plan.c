@@ -62,24 +62,44 @@ static bool may_cut(const kn_problem *pr)
            !pr->universal && !pr->invariant && !pr->formulas && !pr->choices;
 }
 
-/* Both plans are made, and the quicker one is taken. That depends on nothing that is forced on loop nests, so that what is is
+/* The plan whose outputs are in pieces. */
+typedef struct piecewise {
+    kn_arena *a;
+    const kn_problem *cut, *written;
+    kn_plan *plan;
+} piecewise;
+
+static kn_status plan_pieces(void *ctx)
+{
+    piecewise *p = ctx;
+    return plan_one(p->a, p->cut, p->written, &p->plan);
+}
+
+/* Both plans are made, and the quicker one is taken; the whole one if the other has more operations than its budget. That depends on nothing that is forced on loop nests, so that what is is
  * meant for the same ones. */
 static kn_status plan_quicker(kn_arena *a, const kn_problem *problem, const kn_problem *cut,
                               kn_plan **out)
 {
     const bool forced = problem->force.text || problem->force.undone || kn_is_forced(problem);
     kn_problem whole = *problem, parted = *cut;
-    kn_plan *pieces;
+    piecewise by = {.a = a, .cut = &parted, .written = problem};
     whole.force = parted.force = (kn_force){.max_threads = problem->force.max_threads};
     KN_TRY(plan_one(a, &whole, problem, out));
-    KN_TRY(plan_one(a, &parted, problem, &pieces));
+    const kn_status status = kn_protect(a, plan_pieces, &by);
+    if (status && status != KN_ARGUMENT)
+        return status;
+    if (status) {
+        kn_clear_error();
+        return forced ? plan_one(a, problem, problem, out) : KN_OK;
+    }
+    const kn_plan *pieces = by.plan;
     const double joined = (*out)->ns + copying_ns(a, problem, *out);
     const bool cuts =
         pieces->ns <= (*out)->ns && pieces->ns + copying_ns(a, problem, pieces) < joined * kn_alike;
     const int tried = (*out)->tried + pieces->tried;
     if (forced)
         return plan_one(a, cuts ? cut : problem, problem, out);
-    *out = cuts ? pieces : *out;
+    *out = cuts ? by.plan : *out;
     (*out)->tried = tried;
     return KN_OK;
 }

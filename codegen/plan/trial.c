@@ -3,6 +3,7 @@
  * Partitions that differ in what is computed again, or in who computes what nobody stores, often lower to the same
  * nests. Those are planned once. */
 #include "codegen/plan/trial.h"
+#include "base/hash.h"
 #include "base/work.h"
 #include "codegen/model/predict.h"
 #include "codegen/plan/build.h"
@@ -56,17 +57,27 @@ static kn_status predict(kn_trials *all, kn_planner *p, double *ns)
     return KN_OK;
 }
 
-/* The one that is the same; NULL: there is none. */
-static const kn_lowered *find_same(const kn_trials *all, const kn_lowered *low)
+static uint64_t hash_of(const kn_lowered *low)
 {
-    for (int i = 0; i < all->list.len; i++)
+    uint64_t hash = (uint64_t)low->phases.len;
+    for (int i = 0; i < low->phases.len; i++) {
+        const uint64_t phase = kn_phase_hash(&low->phases.data[i]);
+        hash = kn_hash(&phase, sizeof phase, hash);
+    }
+    return hash;
+}
+
+/* The one that is the same; NULL: there is none. */
+static const kn_lowered *find_same(const kn_trials *all, const kn_lowered *low, uint64_t hash)
+{
+    for (int i = -1; (i = kn_finder_next(&all->found, hash, i)) >= 0;)
         if (same_lowered(&all->list.data[i], low))
             return &all->list.data[i];
     return NULL;
 }
 
 /* Keeps what passes will rewrite. */
-static kn_lowered *keep(kn_trials *all, const kn_lowered *from)
+static kn_lowered *keep(kn_trials *all, const kn_lowered *from, uint64_t hash)
 {
     kn_arena *a = &all->lowered;
     kn_lowered low = *from;
@@ -75,6 +86,7 @@ static kn_lowered *keep(kn_trials *all, const kn_lowered *from)
         low.phases.data[i] = kn_phase_copy(a, &from->phases.data[i]);
     kn_copy_vec(a, &low.bufs, &from->bufs);
     kn_copy_vec(a, &low.extents, &from->extents);
+    kn_finder_add(all->arena, &all->found, hash, all->list.len);
     kn_push(a, &all->list, low);
     return &all->list.data[all->list.len - 1];
 }
@@ -97,6 +109,7 @@ void kn_trials_begin(kn_trials *all, kn_arena *a)
 void kn_trials_forget(kn_trials *all)
 {
     all->list.len = 0;
+    all->found = (kn_finder){0};
     all->shapes = (kn_shapes){.arena = all->arena};
 }
 
@@ -114,13 +127,14 @@ kn_status kn_plan_try(kn_trials *all, const kn_problem *problem, kn_regions *reg
     const size_t nodes = (size_t)low.graph->nodes.len;
     *trial = (kn_trial){.again = kn_alloc_copy(all->arena, p.again, nodes * sizeof *p.again),
                         .copies = p.regions != regions};
-    const kn_lowered *same = find_same(all, &low);
+    const uint64_t hash = hash_of(&low);
+    const kn_lowered *same = find_same(all, &low, hash);
     if (same) {
         trial->ns = same->ns;
         kn_arena_back(&all->lowered, here);
         return KN_OK;
     }
-    kn_lowered *kept = keep(all, &low);
+    kn_lowered *kept = keep(all, &low, hash);
     p.shapes = &all->shapes;
     KN_TRY(predict(all, &p, &kept->ns));
     trial->ns = kept->ns;

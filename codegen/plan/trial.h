@@ -25,6 +25,7 @@ typedef struct kn_trials {
     kn_arena lowered;        /* of the list */
     kn_arena scratch;        /* of one trial */
     KN_VEC(kn_lowered) list; /* all that differ */
+    kn_finder found;         /* of the list */
     kn_shapes shapes;
 } kn_trials;
 

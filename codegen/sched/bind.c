@@ -1,7 +1,11 @@
 /* The binder: see bind.h. */
 #include "codegen/sched/bind.h"
 
+#include <string.h>
+
 #include "codegen/kir/lanes.h"
+#include "codegen/kir/selection.h"
+#include "codegen/model/predict.h"
 #include "codegen/model/resources.h"
 
 enum { WARP = 32, WARP_STEPS = 16 };
@@ -17,31 +21,50 @@ static bool suits_a_warp(const kn_phase *local)
     return suits;
 }
 
-/* Do several local phases of host p suit a warp each? Then a block does them at the same time. */
-static bool has_several_for_warps(const kn_kernel *k, int p)
-{
-    int several = 0;
-    for (int i = kn_first_local(k, p); i < p; i++)
-        several += suits_a_warp(&k->phases.data[i]);
-    return several > 1;
-}
-
 /* The threads of its host's groups walk a local phase, or, if it has no groups, all threads of a block: by vectors if
- * each thread has one, for every block waits for them (measured: docs/lab/double-centring.md). Small ones have a warp
- * each, if there are several (docs/lab/several-arrays.md). Columns keep their vectors: what they load along the groups
- * are compact temporaries. */
+ * each thread has one, for every block waits for them (measured: docs/lab/double-centring.md). Columns keep their vectors:
+ * what they load along the groups are compact temporaries. */
 static void follow_host(const kn_site *at, const kn_kernel *k, kn_phase *local,
-                        const kn_phase *host, bool by_warps)
+                        const kn_phase *host)
 {
     bool block = local->nest.ngroup == 0;
     local->how.walk = block ? KN_WALK_ROWS : host->how.walk;
-    local->how.tpg = !block ? host->how.tpg : by_warps && suits_a_warp(local) ? WARP : k->threads;
+    local->how.tpg = block ? k->threads : host->how.tpg;
     bool vectors = block && at->target->sm && !kn_by_a_warp(local);
     if (vectors)
         kn_schedule_vectors(at, local);
     if (!vectors || local->nest.members < (int64_t)local->how.vec * k->threads)
         kn_schedule_as(at->arena, local, local->how.walk == KN_WALK_COLS ? host->how.vec : 1);
     local->how.lanes = host->how.lanes;
+}
+
+/* Has phase p a local phase that suits a warp? */
+static bool may_take_warps(const kn_kernel *k, int p)
+{
+    bool any = false;
+    for (int i = kn_first_local(k, p); i < p; i++)
+        any = any || suits_a_warp(&k->phases.data[i]);
+    return any;
+}
+
+/* The local phases of phase p that suit a warp go by one each, at the same time, where that is predicted to be quicker
+ * (measured: docs/lab/several-arrays.md). */
+static void take_warps(const kn_site *at, kn_kernel *k, int p)
+{
+    const int first = kn_first_local(k, p);
+    const size_t n = (size_t)(p - first);
+    kn_phase *locals = &k->phases.data[first];
+    const kn_phase *before = kn_alloc_copy(at->arena, locals, sizeof *locals * n);
+    const double by_block = kn_predict_locals_ns(k, at->target, p);
+    for (size_t i = 0; i < n; i++)
+        if (suits_a_warp(&locals[i])) {
+            locals[i] = kn_phase_copy(at->arena, &before[i]);
+            locals[i].how.tpg = WARP;
+            kn_schedule_as(at->arena, &locals[i], 1);
+            locals[i].selection = kn_select_phase(k->arena, &locals[i], k->fast);
+        }
+    if (kn_predict_locals_ns(k, at->target, p) >= by_block)
+        memcpy(locals, before, sizeof *locals * n);
 }
 
 /* Does a thread keep elements of 64 bits in registers? */
@@ -193,9 +216,8 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k, bool given)
         kn_phase *ph = &k->phases.data[i];
         if (ph->local)
             continue;
-        const bool by_warps = at->target->sm && has_several_for_warps(k, i);
         for (int j = kn_first_local(k, i); j < i; j++)
-            follow_host(at, k, &k->phases.data[j], ph, by_warps);
+            follow_host(at, k, &k->phases.data[j], ph);
         kn_bind_tile(ph);
         k->shared +=
             kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
@@ -209,6 +231,9 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k, bool given)
     k->bound = k->min_blocks > 1 ? 0 : largest_block(k, served_limit(at, k));
     if (at->target->sm && !given && !k->bound && !k->min_blocks)
         k->min_blocks = blocks_counted_on(k, at->target);
+    for (int i = 0; i < k->phases.len && at->target->sm; i++)
+        if (!k->phases.data[i].local && may_take_warps(k, i))
+            take_warps(at, k, i);
 }
 
 void kn_bind_kernel(const kn_site *at, kn_kernel *k)

@@ -9,7 +9,7 @@
  *                groups all others; divided into one tile each
  *
  * It pays where the caches move fewer bytes: a single element costs a sector of 32. It costs idle lanes, where the
- * tile is larger than the array. */
+ * tile is larger than the array, and a barrier. */
 #include <stdlib.h>
 
 #include "codegen/model/resources.h"
@@ -241,6 +241,14 @@ static double traffic(const kn_phase *ph, const kn_buf *bufs)
     return total * slots / ((double)ph->nest.groups * (double)ph->nest.members);
 }
 
+/* Of elementwise phases, whose schedule this completes, by predicted time too: small arrays wait less without tiles. */
+static bool pays(const kn_site *at, const kn_phase *tiled, const kn_phase *ph)
+{
+    return traffic(tiled, at->bufs) < traffic(ph, at->bufs) &&
+           (ph->how.walk != KN_WALK_FLAT ||
+            kn_predict_phase_ns(at, tiled) < kn_predict_phase_ns(at, ph));
+}
+
 void kn_schedule_transposes(const kn_site *at, kn_phase *ph)
 {
     const kn_target *target = at->target;
@@ -256,7 +264,7 @@ void kn_schedule_transposes(const kn_site *at, kn_phase *ph)
         transpose_accesses(at, &tiled);
         if (tiled.nest.reds.len == 0)
             divide_into_tiles(&tiled, ph->how.walk == KN_WALK_ROWS);
-        better = force == KN_DIVIDE_TILES || traffic(&tiled, at->bufs) < traffic(ph, at->bufs);
+        better = force == KN_DIVIDE_TILES || pays(at, &tiled, ph);
     }
     if (better)
         *ph = tiled;

@@ -12,6 +12,7 @@ double kn_predict_phase_ns(const kn_site *at, const kn_phase *phase)
     k.bufs.data = (kn_buf *)(uintptr_t)at->bufs;
     k.bufs.len = at->nbufs;
     kn_push(at->arena, &k.phases, kn_phase_copy(at->arena, phase));
+    k.phases.data[0].barrier = false; /* the same whatever is done behind it */
     kn_bind_kernel(at, &k);
     k.policy = at->target->sm != 0 ? kn_cache_policy(&k, at->target) : 0;
     double ns = kn_predict_kernel(&k, at->target, NULL).ns;

@@ -59,6 +59,22 @@ static kn_graph *run_passes(kn_arena *a, kn_graph *g, bool fast, kn_pass_record 
     return g;
 }
 
+/* The same program with its outputs in pieces; NULL: there are none. */
+typedef struct cut_job {
+    kn_arena *a;
+    const kn_graph *g;
+    bool fast;
+    kn_graph *made;
+} cut_job;
+
+static kn_status cut_outputs(void *ctx)
+{
+    cut_job *j = ctx;
+    kn_graph *cut = kn_graph_in_pieces(j->a, j->g);
+    j->made = cut ? run_passes(j->a, cut, j->fast, NULL) : NULL;
+    return cut && !j->made ? kn_last_status() : KN_OK;
+}
+
 kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record *records)
 {
     if (kn_graph_verify(g) != KN_OK)
@@ -67,7 +83,12 @@ kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record 
     if (!made || made == g)
         return made;
     keep_indices(a, g, made);
-    kn_graph *cut = kn_graph_in_pieces(a, g);
-    made->in_pieces = cut ? run_passes(a, cut, fast, NULL) : NULL;
-    return cut && !made->in_pieces ? NULL : made;
+    cut_job job = {a, g, fast, NULL};
+    const kn_status status = kn_protect(a, cut_outputs, &job);
+    made->in_pieces = status ? NULL : job.made;
+    if (status && status != KN_ARGUMENT)
+        return NULL;
+    if (status)
+        kn_clear_error(); /* more operations than its budget has: the outputs stay whole */
+    return made;
 }

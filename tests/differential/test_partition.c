@@ -364,6 +364,14 @@ static const uint64_t close_seeds[] = {
     201703,
     /* a cluster's blocks had 128 threads, though each was alone on its multiprocessor */
     54410,
+    /* phases side by side hid their waits in the barrier before the first of them */
+    206890,
+    /* a single small local phase went by a block, though a warp was predicted to be quicker */
+    206408,
+    /* tiles were taken wherever caches move fewer bytes by them: a small array waits less without */
+    301580,
+    /* what reads a value that is computed again for it reads what that is made of: it was not merged with others that do */
+    306137,
 };
 
 static void test_close(void **state)

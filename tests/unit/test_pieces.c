@@ -165,9 +165,55 @@ static void test_forced(void **state)
     }
 }
 
+/* ---- what a program may take ---- */
+
+typedef struct budgeted {
+    kn_arena a;
+    int64_t nodes; /* that its graph may have */
+    bool cut;
+} budgeted;
+
+static kn_status optimise(void *user)
+{
+    budgeted *b = user;
+    kn_graph *g = kn_graph_new(&b->a, "program");
+    KN_TRY(kn_parse(g,
+                    "def f(a: f32[N], b: f32[M], c: f32[K]):\n"
+                    "    return tanh(exp(sqrt(concatenate((a, b, c)) + 1)))\n",
+                    "text"));
+    g->budget.nodes = b->nodes;
+    const kn_graph *made = kn_graph_optimise(&b->a, g, false, NULL);
+    b->cut = made && made->in_pieces;
+    return made ? KN_OK : kn_last_status();
+}
+
+static kn_status optimise_within(int64_t nodes, bool *cut)
+{
+    budgeted b = {.nodes = nodes};
+    kn_arena_init(&b.a, NULL);
+    const kn_status status = kn_protect(&b.a, optimise, &b);
+    kn_arena_finish(&b.a);
+    *cut = b.cut;
+    return status;
+}
+
+/* A program that is within its budget only with whole outputs has these. */
+static void test_budget(void **state)
+{
+    bool cut;
+    int64_t nodes = 1;
+    (void)state;
+    assert_int_equal(optimise_within(kn_usual_budget.nodes, &cut), KN_OK);
+    assert_true(cut);
+    while (optimise_within(nodes, &cut) == KN_ARGUMENT)
+        nodes++;
+    assert_int_equal(optimise_within(nodes, &cut), KN_OK);
+    assert_false(cut);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cuts), test(test_reads_once),
-                                       test(test_forced)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cuts), cmocka_unit_test(test_budget),
+                                       test(test_reads_once), test(test_forced)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
