@@ -148,6 +148,31 @@ static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
     }
 }
 
+/* Are f32 that a loop sums made f64 behind it, from memory? Of a vector of 64 bytes in a register half is moved first, and the
+ * rest spread, by a unit that also adds; what is read from memory comes as it is needed. */
+#if defined(__AVX512F__) && !defined(__clang__)
+#define KN_TERMS 1
+typedef f32 kn_eight_f32 __attribute__((vector_size(32)));
+typedef f64 kn_eight_f64 __attribute__((vector_size(64)));
+
+/* So many f32 as f64. The compiler is not told that they were in a register before. */
+static inline void kn_f64s_from_f32s(f64 *to, const f32 *from, int lanes)
+{
+    const kn_eight_f64 none = {0};
+    __asm__("" : "+r"(from));
+    KN_UNROLL
+    for (int j = 0; j < lanes; j += 8) {
+        kn_eight_f32 x;
+        kn_eight_f64 wide;
+        __builtin_memcpy(&x, from + j, sizeof x);
+        wide = __builtin_ia32_cvtps2pd512_mask(x, none, (unsigned char)-1, 4);
+        __builtin_memcpy(to + j, &wide, sizeof wide);
+    }
+}
+#else
+#define KN_TERMS 0
+#endif
+
 #if defined(__AVX512F__)
 #define KN_F32S_FROM_F16S(h)                                                                       \
     __builtin_ia32_vcvtph2ps512_mask((kn_halves_i16)(h), none, (unsigned short)-1, 4)
