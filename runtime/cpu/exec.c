@@ -343,6 +343,14 @@ static bool choose_squares(const kn_phase_plan *plan, const kn_phase *p)
            p->nest.axes[p->nest.naxes - 1].extent >= KN_TILE / 2 && is_transposed(plan, p);
 }
 
+int64_t kn_cpu_tile_side(const kn_phase_plan *plan)
+{
+    int bytes = 1;
+    for (int a = 0; a < plan->accesses.len; a++)
+        bytes = plan->accesses.data[a].bytes > bytes ? plan->accesses.data[a].bytes : bytes;
+    return kn_tile_side(bytes);
+}
+
 /* Is a group a block, of a whole vector at least? */
 static bool can_be_short(const kn_phase_plan *plan, const kn_phase *p)
 {
@@ -561,6 +569,8 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, kn_pool *p
         return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", job->kernel->name);
     place_numbers(job, scratch + mine, &numbers);
     fill_numbers(job, &numbers);
+    if (job->tile_rows) /* each array of a tile is one of a block, which has room for the widest elements there are */
+        job->tile_rows = job->tile_columns = kn_cpu_tile_side(job->plan);
     bool several = cut(job, kn_pool_threads(pool), true);
     native_job n = {.job = job,
                     .work = code->work,

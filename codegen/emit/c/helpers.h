@@ -272,11 +272,11 @@ KN_TURN(u32, 4)
 KN_TURN(u64, 2)
 #undef KN_TURN
 
-/* Of a tile: n lanes of so many rows, for reading (0) or writing (1). */
+/* Of a tile: n lanes of so many rows, for reading (0) or writing (1); also where the last line of a row begins within it. */
 #define KN_FETCH_ROWS(p, down, rows, n, write)                                                     \
     for (i64 r = 0; r < (rows); r++)                                                               \
-        for (i64 i = 0; i < (n) * (i64)sizeof *(p); i += 64)                                       \
-    __builtin_prefetch((const char *)((p) + r * (down)) + i, write)
+        for (i64 i = 0, last = (n) * (i64)sizeof *(p)-1; i < last + 64; i += 64)                   \
+    __builtin_prefetch((const char *)((p) + r * (down)) + KN_MIN(i, last), write)
 
 /* Of columns: n lanes of so many members. */
 #define KN_FETCH_MEMBERS(p, step, count, n)                                                        \

@@ -692,7 +692,7 @@ static bool is_copy(const kn_c_writing *g, int s)
     const kn_store *st = kn_c_store_at(g, s);
     return st->kind == KN_STORE_ELEMENT && !w->ordered && w->axis >= 0 &&
            g->l.way[st->value] == KN_C_READ &&
-           (w->packed || st->access.kind[w->axis] == KN_STRIDE_ONE) &&
+           (w->store_copy[s] >= 0 || st->access.kind[w->axis] == KN_STRIDE_ONE) &&
            kn_c_is_adjacent(w, st->value);
 }
 

@@ -278,9 +278,12 @@ bool kn_c_gains_by_vectors(kn_c_writing *g, int loop, int accumulated);
 
 /* Is v read from what is contiguous down a tile, not along its rows? */
 bool kn_c_is_transposed(const kn_c_writer *w, int v);
-/* Does a stage read any of these? */
+/* Is what store s writes contiguous down a tile? */
+bool kn_c_is_stored_transposed(const kn_c_writer *w, int s);
+/* Does a stage read or store any of these; and store any? */
 bool kn_c_transposes(const kn_c_writer *w, int stage);
-/* The function that copies the tiles of such values, those that a stage reads. */
+bool kn_c_turns_back(const kn_c_writer *w, int stage);
+/* The function that copies the tiles of such values, those that a stage reads; and the one that copies what it stores. */
 void kn_c_put_transpose(kn_c_writer *w, int stage);
 
 /* ---- roll.c ---- */
