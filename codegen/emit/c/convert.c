@@ -107,10 +107,12 @@ bool kn_c_gains_by_vectors(kn_c_writing *g, int loop, int accumulated)
     return bytes > 0 && (f16 || accumulated > 8 * bytes);
 }
 
+/* What is computed would go to memory and back for that: cosines of rows were slower by it. */
 bool kn_c_widens_terms(const kn_c_writing *g, int r)
 {
     const kn_red *red = &g->w->ph->nest.reds.data[r];
     return g->widened && !g->w->masked && kn_c_value_at(g, red->value)->dtype == KN_F32 &&
+           g->l.way[red->value] == KN_C_READ && kn_c_is_adjacent(g->w, red->value) &&
            (red->op == KN_OP_SUM || red->op == KN_OP_VAR);
 }
 
@@ -170,24 +172,11 @@ void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *fi
                       written_from(g, s, first), s, lanes);
 }
 
-/* Is term v read from where it lies side by side? Then no loop has to put it there. */
-static bool lies_ready(const kn_c_writing *g, int v)
-{
-    return g->l.way[v] == KN_C_READ && kn_c_is_adjacent(g->w, v);
-}
-
-bool kn_c_puts_terms(const kn_c_writing *g, int r)
-{
-    return kn_c_widens_terms(g, r) && !lies_ready(g, g->w->ph->nest.reds.data[r].value);
-}
-
 void kn_c_put_terms(kn_c_writing *g, int r)
 {
     const int v = g->w->ph->nest.reds.data[r].value;
     const char *const lanes = lanes_of(g);
-    const char *from = kn_c_printed(g->w, "terms%d", r);
-    if (lies_ready(g, v))
-        from = kn_c_printed(g->w, "p%d%s", v, read_from(g, v, "from"));
     kn_c_line(g->w, "f64 summed%d[%s];", r, lanes);
-    kn_c_line(g->w, "kn_f64s_from_f32s(summed%d, %s, %s);", r, from, lanes);
+    kn_c_line(g->w, "kn_f64s_from_f32s(summed%d, p%d%s, %s);", r, v, read_from(g, v, "from"),
+              lanes);
 }

@@ -142,21 +142,14 @@ const char *kn_c_store_subscript(kn_c_writing *g, int s, const char *l)
     return kn_c_subscript(g->w, &kn_c_store_at(g, s)->access, kn_c_number_of(g->w->ph, true, s), l);
 }
 
-/* Adds the lane's value to the accumulator of reduction r, or puts it where it is added from. */
+/* Adds the lane's value to the accumulator of reduction r, unless that is done behind the loop. */
 static void put_term(kn_c_writing *g, int r, int loop)
 {
     kn_c_writer *w = g->w;
-    const char *const value = kn_c_operand(g, w->ph->nest.reds.data[r].value, loop);
-    const bool widens = kn_c_widens_terms(g, r), puts = kn_c_puts_terms(g, r);
-    if (widens)
-        kn_put(w->t, puts ? "#if KN_TERMS\n" : "#if !KN_TERMS\n");
-    if (puts) {
-        kn_c_line(w, "terms%d[j] = %s;", r, value);
-        kn_put(w->t, "#else\n");
-    }
-    kn_c_put_into_acc(w, r, value);
-    if (widens)
-        kn_put(w->t, "#endif\n");
+    const bool behind = kn_c_widens_terms(g, r);
+    kn_put(w->t, behind ? "#if !KN_TERMS\n" : "");
+    kn_c_put_into_acc(w, r, kn_c_operand(g, w->ph->nest.reds.data[r].value, loop));
+    kn_put(w->t, behind ? "#endif\n" : "");
 }
 
 /* What is done for lane `l`. */
@@ -226,13 +219,13 @@ static void put_lanes_from(kn_c_writing *g, int loop, const char *count)
     kn_c_close(g->w);
 }
 
-/* Does reduction r of the loop take terms from an array, or from memory? */
+/* Does reduction r of the loop take its terms from memory, behind it? */
 static bool sums_terms(const kn_c_writing *g, int r, int loop)
 {
     return adds_here(g, r, loop) && kn_c_widens_terms(g, r);
 }
 
-/* Adds up the terms that the loop has left for that. */
+/* Adds these up. */
 static void put_sums(kn_c_writing *g, int loop, const char *count)
 {
     kn_c_writer *w = g->w;
@@ -254,11 +247,8 @@ static void put_vector_of(kn_c_writing *g, int loop, const char *count)
 {
     bool any = false;
     g->widened = true;
-    for (int r = 0; r < g->w->ph->nest.reds.len; r++) {
+    for (int r = 0; r < g->w->ph->nest.reds.len; r++)
         any |= sums_terms(g, r, loop);
-        if (sums_terms(g, r, loop) && kn_c_puts_terms(g, r))
-            kn_c_line(g->w, "f32 terms%d[%s];", r, count);
-    }
     kn_c_put_widened(g, loop, "p", "from");
     put_lanes_from(g, loop, count);
     kn_c_put_narrowed(g, loop, "q", "from");

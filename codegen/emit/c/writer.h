@@ -264,10 +264,9 @@ int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop);
 /* Before the loop, of what lies at "p3" from lane `first` on, or at all (NULL); and behind it, to "q0". */
 void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *first);
 void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *first);
-/* Are the f32 that reduction r adds up made f64 behind the loop, a vector at a time; and does the loop put them into an array
- * for that, "terms2"? Makes them "summed2". */
+/* Are the f32 that reduction r adds up read from memory as f64 behind the loop, a vector at a time? Reads them as
+ * "summed2". */
 bool kn_c_widens_terms(const kn_c_writing *g, int r);
-bool kn_c_puts_terms(const kn_c_writing *g, int r);
 void kn_c_put_terms(kn_c_writing *g, int r);
 /* Columns, of which a loop accumulates so many bytes a lane: is it better by vectors of f32? One over all lanes takes as many
  * as the narrowest elements fill a register with, which is good unless their accumulators fill more than half of AVX2's
