@@ -6,7 +6,7 @@
  *   columns      their transposed accesses go through tiles: the result of a softmax that is stored transposed
  *   rows         if no reductions are left, as behind a split one: become columns
  *   elementwise  becomes columns: the members are the axis along which most of the transposed arrays are contiguous, the
- *                groups all others; divided into one tile each
+ *                groups all others; divided into one tile each; of the CPU, only its last two axes may change places
  *
  * It pays where the caches move fewer bytes: a single element costs a sector of 32. It costs idle lanes, where the
  * tile is larger than the array, and a barrier. */
@@ -45,6 +45,32 @@ static int transposed_bytes(const kn_phase *ph, const kn_buf *bufs, int across, 
             total += bytes;
     }
     return total;
+}
+
+/* ---- tiles of the CPU ---- */
+
+/* What is contiguous along the last axis moves by vectors, and what is transposed is copied to an array of the tile before
+ * or from one behind. So the last axis is the one along which the most is contiguous; a stencil reads its array once for
+ * each of its points. */
+static void turn_axes(const kn_site *at, kn_phase *ph)
+{
+    enum { LEAST = 16 }; /* of a side, for which there are tiles (runtime/cpu/exec.c) */
+    const int last = ph->nest.naxes - 1;
+    if (ph->how.walk != KN_WALK_FLAT || ph->nest.ngroup > 0 || last < 1 || ph->how.split ||
+        ph->universal)
+        return;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (ph->nest.values.data[i].kind == KN_V_GATHER)
+            return;
+    for (int s = 0; s < ph->nest.stores.len; s++)
+        if (ph->nest.stores.data[s].once)
+            return;
+    if (ph->nest.axes[last].extent < LEAST || ph->nest.axes[last - 1].extent < LEAST ||
+        transposed_bytes(ph, at->bufs, last, last - 1) <=
+            transposed_bytes(ph, at->bufs, last - 1, last))
+        return;
+    kn_swap_axes(ph, last - 1, last);
+    kn_schedule_as(at->arena, ph, ph->how.vec);
 }
 
 /* ---- phases without reductions as columns ---- */
@@ -253,6 +279,8 @@ void kn_schedule_transposes(const kn_site *at, kn_phase *ph)
 {
     const kn_target *target = at->target;
     const kn_division force = at->force->division;
+    if (target->sm == 0 && !kn_phase_in_order(ph) && !ph->local)
+        turn_axes(at, ph);
     if (target->sm == 0 || ph->universal || ph->local || ph->how.mixed || kn_phase_in_order(ph) ||
         ph->nest.groups == 0 || ph->nest.members == 0 || force == KN_DIVIDE_WHOLE ||
         kn_is_invariant(ph))

@@ -133,16 +133,31 @@ static void work_members(kn_frame *f, const kn_stage *stage, int64_t n, int64_t 
     }
 }
 
-/* Narrow columns: members [from, end) that are whole blocks side by side, of all n groups; returns the first that is left. */
-static int64_t work_beside(kn_frame *f, const kn_stage *stage, int64_t n, int64_t from, int64_t end)
+/* Lanes side by side, from where n groups begin. */
+static void seek_beside(kn_frame *f, const kn_ints *which, int64_t group, int64_t n)
+{
+    const kn_job *const side = f->job->side;
+    seek_lanes(f, which, group, n);
+    for (int i = 0; i < which->len; i++) {
+        kn_cursor *const c = &f->cursor[which->data[i]];
+        const int64_t begin = c->lane;
+        kn_lanes_seek(&side->lanes[which->data[i]], c, 0, n * f->job->beside);
+        c->lane += begin;
+    }
+}
+
+/* Narrow columns: members [from, end) that are whole blocks side by side, of a run of n groups; returns the first that is
+ * left. */
+static int64_t work_beside(kn_frame *f, const kn_stage *stage, int64_t group, int64_t n,
+                           int64_t from, int64_t end)
 {
     const kn_job *const job = f->job;
     const int64_t beside = job->beside, lanes = n * beside, first = from / beside,
                   to = end / beside;
     kn_frame_spread(f, &stage->group, n, beside);
     start_folds(f, stage, lanes);
+    seek_beside(f, &stage->accesses, group, n);
     f->job = job->side;
-    seek_lanes(f, &stage->accesses, 0, lanes);
     work_members(f, stage, lanes, first, first, to);
     fold_block(f, stage, lanes);
     f->job = job;
@@ -154,7 +169,7 @@ static int64_t work_beside(kn_frame *f, const kn_stage *stage, int64_t n, int64_
         if (fold->blocked)
             fold->again(n, red->acc, red->total);
     }
-    seek_lanes(f, &stage->accesses, 0, n);
+    seek_lanes(f, &stage->accesses, group, n);
     return to * beside;
 }
 
@@ -186,7 +201,7 @@ static void work_tile(kn_frame *f, int64_t group, int64_t n, int64_t from, int64
         kn_frame_steps(f, &stage->group, n, f->part == 0);
         int64_t rest = from;
         if (f->job->side && stage->sweep.len && to - from >= f->job->beside)
-            rest = work_beside(f, stage, n, from, to);
+            rest = work_beside(f, stage, group, n, from, to);
         else
             start_folds(f, stage, n);
         if (stage->sweep.len && rest < to && f->job->scatter_sum)
@@ -328,6 +343,14 @@ static bool choose_squares(const kn_phase_plan *plan, const kn_phase *p)
            p->nest.axes[p->nest.naxes - 1].extent >= KN_TILE / 2 && is_transposed(plan, p);
 }
 
+int64_t kn_cpu_tile_side(const kn_phase_plan *plan)
+{
+    int bytes = 1;
+    for (int a = 0; a < plan->accesses.len; a++)
+        bytes = plan->accesses.data[a].bytes > bytes ? plan->accesses.data[a].bytes : bytes;
+    return kn_tile_side(bytes);
+}
+
 /* Is a group a block, of a whole vector at least? */
 static bool can_be_short(const kn_phase_plan *plan, const kn_phase *p)
 {
@@ -372,7 +395,9 @@ kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compi
                         .run_rows = gathers ? ROW_LANES
                                     : plain ? PLAIN_LANES
                                             : RUN_LANES,
-                        .run_cols = compiled ? COLUMN_LANES : RUN_LANES};
+                        .run_cols = kn_cpu_can_lie_beside(plan, p) > 1 ? 1
+                                    : compiled                         ? COLUMN_LANES
+                                                                       : RUN_LANES};
 }
 
 int kn_cpu_run_axis(const kn_phase *p, bool cols)
@@ -544,6 +569,8 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, kn_pool *p
         return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", job->kernel->name);
     place_numbers(job, scratch + mine, &numbers);
     fill_numbers(job, &numbers);
+    if (job->tile_rows) /* each array of a tile is one of a block, which has room for the widest elements there are */
+        job->tile_rows = job->tile_columns = kn_cpu_tile_side(job->plan);
     bool several = cut(job, kn_pool_threads(pool), true);
     native_job n = {.job = job,
                     .work = code->work,

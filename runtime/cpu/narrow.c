@@ -8,14 +8,19 @@ static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
                            : p->nest.values.data[ref->value].access;
 }
 
-/* Does element g + n * m belong to group g and member m, of n groups? Or one element to all? */
-static bool is_dense(const kn_access *a, int64_t groups)
+/* The axis of a run, and its groups: all there are, or those at an index of the axes before it. */
+static int run_axis(const kn_phase *p) { return p->nest.ngroup - 1; }
+static int64_t run_of(const kn_phase *p) { return p->nest.axes[run_axis(p)].extent; }
+
+/* Does element g + n * m from where a run begins belong to its group g and member m, of n groups? Or one element to all? */
+static bool is_dense(const kn_phase *p, const kn_access *a)
 {
-    if (a->kind[0] == KN_STRIDE_ZERO && a->kind[1] == KN_STRIDE_ZERO)
+    const int run = run_axis(p), member = p->nest.ngroup;
+    if (a->kind[run] == KN_STRIDE_ZERO && a->kind[member] == KN_STRIDE_ZERO)
         return true;
     const bool lanes =
-        a->kind[0] == KN_STRIDE_ONE || (a->kind[0] == KN_STRIDE_PARAM && a->stride[0] == 1);
-    return lanes && a->kind[1] == KN_STRIDE_PARAM && a->stride[1] == groups;
+        a->kind[run] == KN_STRIDE_ONE || (a->kind[run] == KN_STRIDE_PARAM && a->stride[run] == 1);
+    return lanes && a->kind[member] == KN_STRIDE_PARAM && a->stride[member] == run_of(p);
 }
 
 static bool are_dense(const kn_phase_plan *plan, const kn_phase *p)
@@ -23,7 +28,7 @@ static bool are_dense(const kn_phase_plan *plan, const kn_phase *p)
     for (int t = 0; t < plan->nstages; t++)
         for (int i = 0; i < plan->stages[t].accesses.len; i++) {
             const kn_access_ref *ref = &plan->accesses.data[plan->stages[t].accesses.data[i]];
-            if (!is_dense(access_of(p, ref), p->nest.groups))
+            if (!is_dense(p, access_of(p, ref)))
                 return false;
         }
     return true;
@@ -31,9 +36,10 @@ static bool are_dense(const kn_phase_plan *plan, const kn_phase *p)
 
 int64_t kn_cpu_can_lie_beside(const kn_phase_plan *plan, const kn_phase *p)
 {
-    const int64_t beside = kn_beside(p->nest.groups);
-    if (!kn_c_can_be_narrow(p) || kn_is_invariant(p) || plan->ordered ||
-        p->nest.members < 4 * beside)
+    if (!kn_c_can_be_narrow(p) || kn_is_invariant(p) || plan->ordered)
+        return 1;
+    const int64_t beside = kn_beside(run_of(p));
+    if (p->nest.members < 4 * beside || (p->nest.ngroup > 1 && run_of(p) == 1))
         return 1;
     for (int r = 0; r < p->nest.reds.len; r++)
         if (p->nest.reds.data[r].by)
@@ -43,7 +49,8 @@ int64_t kn_cpu_can_lie_beside(const kn_phase_plan *plan, const kn_phase *p)
 
 int64_t kn_cpu_beside(const kn_job *job)
 {
-    if (!job->cols || job->cut.most < job->phase->nest.groups)
+    const kn_c_cut *const cut = &job->cut;
+    if (!job->cols || (cut->run ? cut->run_step : cut->most) < run_of(job->phase))
         return 1;
     const int64_t beside = kn_cpu_can_lie_beside(job->plan, job->phase);
     return job->cut.parts == 1 || job->cut.part % beside == 0 ? beside : 1;
@@ -51,8 +58,8 @@ int64_t kn_cpu_beside(const kn_job *job)
 
 void kn_cpu_side_numbers(const kn_phase *p, int64_t beside, int64_t *numbers)
 {
-    numbers[0] *= beside;
-    numbers[1] /= beside;
+    numbers[run_axis(p)] *= beside;
+    numbers[p->nest.ngroup] /= beside;
     for (int v = 0; v < p->nest.values.len; v++)
         if (kn_has_access(&p->nest.values.data[v]))
             numbers[kn_c_member_stride(p, false, v)] *= beside;
@@ -66,15 +73,15 @@ void kn_cpu_side_make(kn_cpu_side *s, const kn_job *job, int64_t beside, kn_lane
     s->phase = *job->phase;
     s->job.phase = &s->phase;
     s->job.lanes = lanes;
-    s->phase.nest.axes[0].extent *= beside;
-    s->phase.nest.axes[1].extent /= beside;
+    s->phase.nest.axes[run_axis(job->phase)].extent *= beside;
+    s->phase.nest.axes[job->phase->nest.ngroup].extent /= beside;
     s->phase.nest.groups *= beside;
     s->phase.nest.members /= beside;
     for (int a = 0; a < job->plan->accesses.len; a++) {
         kn_lane_access *l = &lanes[a];
         *l = job->lanes[a];
         l->rank = 1;
-        l->extent[0] = s->phase.nest.groups;
+        l->extent[0] = run_of(&s->phase);
         l->stride[0] = l->outer[0] ? l->bytes : 0;
         l->outer[0] *= beside;
         l->carry[0] = l->outer[0];

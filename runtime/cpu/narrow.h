@@ -7,7 +7,8 @@
  *     member 16           member 17                  member 31
  *     group 0 1 2 3       group 0 1 2 3              group 0 1 2 3       the next one
  *
- * That takes arrays in which members follow each other without gaps. How many there are depends on sizes and strides
+ * Of several group axes the last is such a run, and each run a tile. That takes arrays in which members follow each other
+ * without gaps. How many there are depends on sizes and strides
  * alone, so results are the same for any number of threads, and the same interpreted and compiled. */
 #ifndef KN_RUNTIME_CPU_NARROW_H
 #define KN_RUNTIME_CPU_NARROW_H
@@ -22,7 +23,7 @@ int64_t kn_cpu_beside(const kn_job *job);
 /* The numbers of the phase (kn_c_numbers()), for members so taken. */
 void kn_cpu_side_numbers(const kn_phase *p, int64_t beside, int64_t *numbers);
 
-/* A job whose lanes and members are so taken. */
+/* A job whose lanes and members are so taken; its lanes are those of a run, from where that begins. */
 typedef struct kn_cpu_side {
     kn_job job;
     kn_phase phase;

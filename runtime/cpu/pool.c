@@ -82,6 +82,17 @@ static void pause_briefly(void)
 #endif
 }
 
+/* Takes a lock that others hold for less than sleeping and waking takes. */
+static void lock_soon(pthread_mutex_t *lock)
+{
+    for (int i = 0; i < HELPER_SPINS; i++) {
+        if (pthread_mutex_trylock(lock) == 0)
+            return;
+        pause_briefly();
+    }
+    pthread_mutex_lock(lock);
+}
+
 static void *help(void *arg)
 {
     helper me = *(helper *)arg;
@@ -92,7 +103,7 @@ static void *help(void *arg)
         /* Often the next loop begins at once, so spin before sleeping. */
         for (int i = 0; i < HELPER_SPINS && atomic_load(&pool->generation) == seen; i++)
             pause_briefly();
-        pthread_mutex_lock(&pool->lock);
+        lock_soon(&pool->lock);
         while (atomic_load(&pool->generation) == seen && !pool->closing)
             pthread_cond_wait(&pool->wake, &pool->lock);
         if (pool->closing) {
@@ -105,7 +116,7 @@ static void *help(void *arg)
             void *scratch = pool->scratch[me.number] + 1;
             pthread_mutex_unlock(&pool->lock);
             work(pool, me.number + 1, scratch);
-            pthread_mutex_lock(&pool->lock);
+            lock_soon(&pool->lock);
             if (atomic_fetch_sub(&pool->joined, 1) == 1)
                 pthread_cond_signal(&pool->done);
         }
@@ -153,27 +164,27 @@ kn_status kn_pool_run(kn_pool *pool, int64_t tasks, size_t bytes, void *mine, kn
         }
     }
     start_helpers(pool);
-    pthread_mutex_lock(&pool->lock);
+    lock_soon(&pool->lock);
     pool->fn = fn;
     pool->ctx = ctx;
     divide(pool, tasks);
     pool->open = true;
-    atomic_fetch_add(&pool->generation, 1);
     if (tasks > pool->started)
         pthread_cond_broadcast(&pool->wake);
     else
         for (int64_t i = 1; i < tasks; i++)
             pthread_cond_signal(&pool->wake);
+    atomic_fetch_add(&pool->generation, 1); /* last, for those that see it want the lock */
     pthread_mutex_unlock(&pool->lock);
 
     work(pool, 0, mine);
 
-    pthread_mutex_lock(&pool->lock);
+    lock_soon(&pool->lock);
     pool->open = false;
     pthread_mutex_unlock(&pool->lock);
     for (int i = 0; i < CALLER_SPINS && atomic_load(&pool->joined) > 0; i++)
         pause_briefly();
-    pthread_mutex_lock(&pool->lock);
+    lock_soon(&pool->lock);
     while (atomic_load(&pool->joined) > 0)
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);

@@ -143,10 +143,9 @@ static void put_cut(kn_writer *w, const kn_phase_plan *plan, const kn_phase *p, 
         kn_putf(w->t, "        e.run = %s;\n", run_text(w, p, false));
     kn_put(w->t, "        e.splits = e.chunk = 0;\n        e.threads = 1;\n");
     if (by.first == KN_C_TILES)
-        kn_putf(
-            w->t,
-            "        e.tiles = %s * kn_ceiling(num[%d], KN_TILE) * kn_ceiling(num[%d], KN_TILE);\n",
-            product(w, 0, down), down, down + 1);
+        kn_putf(w->t, "        e.tiles = %s * kn_ceiling(num[%d], %d) * kn_ceiling(num[%d], %d);\n",
+                product(w, 0, down), down, (int)kn_cpu_tile_side(plan), down + 1,
+                (int)kn_cpu_tile_side(plan));
     else
         kn_put(w->t, "        e.tiles = -1;\n");
     kn_put(w->t, "        const kn_c_cut cut = kn_cut(&shape, cols, &e);\n");
@@ -170,12 +169,12 @@ static void put_call(kn_writer *w, int index, ways by)
     kn_putf(w->t, "        c.loop = %s;\n",
             either(w, by, kn_sprintf(w->e->a, "loops_%s", kn_c_mode_text(by.first)),
                    kn_sprintf(w->e->a, "loops_%s", kn_c_mode_text(by.other))));
-    kn_put(
-        w->t,
-        "        c.groups = e.groups;\n        c.members = e.members;\n"
-        "        c.parts = cut.parts;\n        c.part = cut.part;\n        c.most = cut.most;\n"
-        "        c.run = cut.run;\n        c.run_step = cut.run_step;\n        c.tile = KN_TILE;\n"
-        "        c.beside = 1;\n        c.side = 0;\n");
+    kn_put(w->t,
+           "        c.groups = e.groups;\n        c.members = e.members;\n"
+           "        c.parts = cut.parts;\n        c.part = cut.part;\n        c.most = cut.most;\n"
+           "        c.run = cut.run;\n        c.run_step = cut.run_step;\n"
+           "        c.beside = 1;\n        c.side = 0;\n");
+    kn_putf(w->t, "        c.tile = %d;\n", (int)kn_cpu_tile_side(plan));
     kn_putf(w->t, "        c.slot = %zu;\n        c.row = %zu;\n", kn_cpu_slot_bytes(plan),
             kn_cpu_row_bytes(plan));
     kn_put(w->t, "        if (e.groups > 0)\n");

@@ -52,8 +52,8 @@ bool kn_c_can_be_short(const kn_phase *p)
 
 bool kn_c_can_be_narrow(const kn_phase *p)
 {
-    bool can =
-        p->nest.ngroup == 1 && p->nest.naxes == 2 && p->nest.reds.len > 0 && !p->how.scatter_sum;
+    bool can = p->nest.ngroup > 0 && p->nest.naxes == p->nest.ngroup + 1 && p->nest.reds.len > 0 &&
+               !p->how.scatter_sum;
     for (int v = 0; v < p->nest.values.len; v++)
         can = can && (p->nest.values.data[v].kind != KN_V_GATHER ||
                       p->nest.values.data[v].level == KN_GROUP);

@@ -1,5 +1,5 @@
-/* What loops over a few lanes convert before and behind them, by vectors of their own: bytes to integers of 4, and
- * 16-bit floats to f32 and back. gcc vectorises a loop of so many lanes by vectors that its narrowest elements fill. */
+/* What loops over a few lanes convert before and behind them, by vectors of their own: bytes to integers of 4, 16-bit
+ * floats to f32 and back, and f32 that are summed to f64. gcc vectorises a loop of so many lanes by vectors that its narrowest elements fill. */
 #include "codegen/emit/c/writer.h"
 
 /* Is it of contiguous bytes? gcc vectorises a loop of 16 lanes that touches a byte by vectors of 16 bytes, half a register for
@@ -107,6 +107,15 @@ bool kn_c_gains_by_vectors(kn_c_writing *g, int loop, int accumulated)
     return bytes > 0 && (f16 || accumulated > 8 * bytes);
 }
 
+/* What is computed would go to memory and back for that: cosines of rows were slower by it. */
+bool kn_c_widens_terms(const kn_c_writing *g, int r)
+{
+    const kn_red *red = &g->w->ph->nest.reds.data[r];
+    return g->widened && !g->w->masked && kn_c_value_at(g, red->value)->dtype == KN_F32 &&
+           g->l.way[red->value] == KN_C_READ && kn_c_is_adjacent(g->w, red->value) &&
+           (red->op == KN_OP_SUM || red->op == KN_OP_VAR);
+}
+
 static const char *lanes_of(const kn_c_writing *g)
 {
     return g->w->mode == KN_C_COLS ? "KN_COLUMN_LANES" : "KN_FOLD_LANES";
@@ -161,4 +170,13 @@ void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *fi
             kn_c_line(g->w, "kn_narrow_%s(%s%d%s, out%d, %s);",
                       kn_c_type(kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype), to, s,
                       written_from(g, s, first), s, lanes);
+}
+
+void kn_c_put_terms(kn_c_writing *g, int r)
+{
+    const int v = g->w->ph->nest.reds.data[r].value;
+    const char *const lanes = lanes_of(g);
+    kn_c_line(g->w, "f64 summed%d[%s];", r, lanes);
+    kn_c_line(g->w, "kn_f64s_from_f32s(summed%d, p%d%s, %s);", r, v, read_from(g, v, "from"),
+              lanes);
 }

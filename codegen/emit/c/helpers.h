@@ -148,6 +148,31 @@ static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
     }
 }
 
+/* Are f32 that a loop reads and sums read again behind it, as f64? Of a vector of 64 bytes in a register half is moved first,
+ * and the rest spread, by a unit that also adds; what is read from memory comes as it is needed. */
+#if defined(__AVX512F__) && !defined(__clang__)
+#define KN_TERMS 1
+typedef f32 kn_eight_f32 __attribute__((vector_size(32)));
+typedef f64 kn_eight_f64 __attribute__((vector_size(64)));
+
+/* So many f32 as f64. The compiler is not told that it has read them before. */
+static inline void kn_f64s_from_f32s(f64 *to, const f32 *from, int lanes)
+{
+    const kn_eight_f64 none = {0};
+    __asm__("" : "+r"(from));
+    KN_UNROLL
+    for (int j = 0; j < lanes; j += 8) {
+        kn_eight_f32 x;
+        kn_eight_f64 wide;
+        __builtin_memcpy(&x, from + j, sizeof x);
+        wide = __builtin_ia32_cvtps2pd512_mask(x, none, (unsigned char)-1, 4);
+        __builtin_memcpy(to + j, &wide, sizeof wide);
+    }
+}
+#else
+#define KN_TERMS 0
+#endif
+
 #if defined(__AVX512F__)
 #define KN_F32S_FROM_F16S(h)                                                                       \
     __builtin_ia32_vcvtph2ps512_mask((kn_halves_i16)(h), none, (unsigned short)-1, 4)
@@ -247,11 +272,12 @@ KN_TURN(u32, 4)
 KN_TURN(u64, 2)
 #undef KN_TURN
 
-/* Of a tile: n lanes of so many rows, for reading (0) or writing (1). */
+/* Of a tile: the lines of n lanes of so many rows, for reading (0) or writing (1). */
 #define KN_FETCH_ROWS(p, down, rows, n, write)                                                     \
     for (i64 r = 0; r < (rows); r++)                                                               \
-        for (i64 i = 0; i < (n) * (i64)sizeof *(p); i += 64)                                       \
-    __builtin_prefetch((const char *)((p) + r * (down)) + i, write)
+        for (u64 i = (u64)((p) + r * (down)) & ~(u64)63, end = (u64)((p) + r * (down) + (n));      \
+             i < end; i += 64)                                                                     \
+    __builtin_prefetch((const void *)i, write)
 
 /* Of columns: n lanes of so many members. */
 #define KN_FETCH_MEMBERS(p, step, count, n)                                                        \

@@ -316,7 +316,9 @@ static void put_top(kn_c_writing *g)
             kn_c_printed(w, "(%s *)c->buf[%d]%s", type, st->access.buf,
                          kn_c_origin(w, &st->access, kn_c_number_of(p, true, s), partial));
         if (w->store_copy[s] >= 0)
-            to = kn_c_packed(w, type, w->store_copy[s], to);
+            to = w->packed ? kn_c_packed(w, type, w->store_copy[s], to)
+                           : kn_c_printed(w, "(%s *)(s->block + %d * c->slot) + s->line", type,
+                                          w->store_copy[s]);
         kn_c_line(w, "%s *const q%d = %s; /* %s */", type, s, to, buf->name);
     }
     for (int i = 0; i < p->nest.values.len; i++) {

@@ -142,6 +142,16 @@ const char *kn_c_store_subscript(kn_c_writing *g, int s, const char *l)
     return kn_c_subscript(g->w, &kn_c_store_at(g, s)->access, kn_c_number_of(g->w->ph, true, s), l);
 }
 
+/* Adds the lane's value to the accumulator of reduction r, unless that is done behind the loop. */
+static void put_term(kn_c_writing *g, int r, int loop)
+{
+    kn_c_writer *w = g->w;
+    const bool behind = kn_c_widens_terms(g, r);
+    kn_put(w->t, behind ? "#if !KN_TERMS\n" : "");
+    kn_c_put_into_acc(w, r, kn_c_operand(g, w->ph->nest.reds.data[r].value, loop));
+    kn_put(w->t, behind ? "#endif\n" : "");
+}
+
 /* What is done for lane `l`. */
 static void put_lane(kn_c_writing *g, int loop)
 {
@@ -156,7 +166,7 @@ static void put_lane(kn_c_writing *g, int loop)
     for (int r = 0; r < p->nest.reds.len; r++)
         if (adds_here(g, r, loop)) {
             want(g, p->nest.reds.data[r].value);
-            kn_c_put_into_acc(w, r, kn_c_operand(g, p->nest.reds.data[r].value, loop));
+            put_term(g, r, loop);
         }
     for (int s = 0; s < p->nest.stores.len; s++)
         if (kn_c_narrows(g, s, loop))
@@ -209,15 +219,46 @@ static void put_lanes_from(kn_c_writing *g, int loop, const char *count)
     kn_c_close(g->w);
 }
 
-/* KN_FOLD_LANES of them. */
-static void put_vector(kn_c_writing *g, int loop)
+/* Does reduction r of the loop take its terms from memory, behind it? */
+static bool sums_terms(const kn_c_writing *g, int r, int loop)
 {
+    return adds_here(g, r, loop) && kn_c_widens_terms(g, r);
+}
+
+/* Adds these up. */
+static void put_sums(kn_c_writing *g, int loop, const char *count)
+{
+    kn_c_writer *w = g->w;
+    kn_put(w->t, "#if KN_TERMS\n");
+    for (int r = 0; r < w->ph->nest.reds.len; r++)
+        if (sums_terms(g, r, loop))
+            kn_c_put_terms(g, r);
+    kn_c_line(w, "KN_LANES KN_FEW");
+    kn_c_open(w, "for (int j = 0; j < %s; j++)", count);
+    for (int r = 0; r < w->ph->nest.reds.len; r++)
+        if (sums_terms(g, r, loop))
+            kn_c_put_into_acc(w, r, kn_c_printed(w, "summed%d[j]", r));
+    kn_c_close(w);
+    kn_put(w->t, "#endif\n");
+}
+
+/* So many lanes, a vector or two: what is converted by vectors of its own is so before and behind. */
+static void put_vector_of(kn_c_writing *g, int loop, const char *count)
+{
+    bool any = false;
     g->widened = true;
+    for (int r = 0; r < g->w->ph->nest.reds.len; r++)
+        any |= sums_terms(g, r, loop);
     kn_c_put_widened(g, loop, "p", "from");
-    put_lanes_from(g, loop, "KN_FOLD_LANES");
+    put_lanes_from(g, loop, count);
     kn_c_put_narrowed(g, loop, "q", "from");
+    if (any)
+        put_sums(g, loop, count);
     g->widened = false;
 }
+
+/* KN_FOLD_LANES of them. */
+static void put_vector(kn_c_writing *g, int loop) { put_vector_of(g, loop, "KN_FOLD_LANES"); }
 
 /* Fetches what later iterations read. */
 static void put_fetches(kn_c_writing *g, int loop)
@@ -476,6 +517,24 @@ static int acc_bytes(const kn_c_writing *g, int loop)
     return bytes;
 }
 
+/* Fetches what the next members read of so many lanes, from `lane` on. Processors see the rows of few lanes too late, and
+ * many rows at once as no row. */
+static void put_member_fetches(kn_c_writing *g, int loop, int count, const char *lane,
+                               const char *lanes)
+{
+    kn_c_writer *w = g->w;
+    const int member = w->ph->nest.naxes - 1;
+    for (int v = 0; v < w->ph->nest.values.len && loop == 0 && count > 1; v++) {
+        const kn_access *acc = kn_c_access(w->ph, v);
+        if (g->l.way[v] == KN_C_READ && acc->kind[w->axis] == KN_STRIDE_ONE &&
+            acc->kind[member] == KN_STRIDE_PARAM) {
+            const int step = kn_c_member_stride(w->ph, false, v);
+            kn_c_line(w, "KN_FETCH_MEMBERS(p%d%s + (first + %d) * step%d, step%d, %d, %s);", v,
+                      lane, count, step, step, count, lanes);
+        }
+    }
+}
+
 /* Few lanes at a time, as many as one vector of f32 has. The last vector begins at lanes that were taken before, and keeps
  * nothing of what they add up. */
 static void put_vectors_of_members(kn_c_writing *g, int loop, int count)
@@ -486,22 +545,22 @@ static void put_vectors_of_members(kn_c_writing *g, int loop, int count)
     kn_c_line(w, "from = KN_MIN(taken, n - KN_COLUMN_LANES);");
     kn_c_line(w, "const int again = (int)(taken - from); /* so many lanes were taken before */");
     kn_c_line(w, "(void)again;");
-    w->vectors = g->widened = true;
+    put_member_fetches(g, loop, count, " + from", "KN_COLUMN_LANES");
+    w->vectors = true;
     put_accs(g, loop);
     const bool opened = opens_members(g, count);
-    kn_c_put_widened(g, loop, "p", "from");
-    put_lanes_from(g, loop, "KN_COLUMN_LANES");
-    kn_c_put_narrowed(g, loop, "q", "from");
+    put_vector_of(g, loop, "KN_COLUMN_LANES");
     if (opened)
         kn_c_close(w);
     join_accs(g, loop);
-    w->vectors = g->widened = false;
+    w->vectors = false;
     kn_c_close_as(w, "} while ((taken = from + KN_COLUMN_LANES) < n);");
 }
 
 static void put_lanes_of_members(kn_c_writing *g, int loop, int count, bool unrolled)
 {
     kn_c_writer *w = g->w;
+    put_member_fetches(g, loop, count, "", "n");
     kn_c_line(w, "KN_LANES");
     kn_c_open(w, "for (i64 l = 0; l < n; l++)");
     put_accs(g, loop);
@@ -515,20 +574,35 @@ static void put_lanes_of_members(kn_c_writing *g, int loop, int count, bool unro
     kn_c_close(w);
 }
 
+/* Does the loop sum f32, of lanes that all lie side by side? */
+static bool sums_floats(kn_c_writing *g, int loop)
+{
+    bool any = false;
+    for (int v = 0; v < g->w->ph->nest.values.len; v++)
+        if (kn_c_reads(g, v, loop) && g->w->lane[v] && !kn_c_is_adjacent(g->w, v))
+            return false;
+    g->widened = true;
+    for (int r = 0; r < g->w->ph->nest.reds.len; r++)
+        any |= sums_terms(g, r, loop);
+    g->widened = false;
+    return any;
+}
+
 /* `count` members from the first on that is left. Stores of bytes are no vectors of so few lanes. */
 static void put_members(kn_c_writing *g, int loop, int count)
 {
     kn_c_writer *w = g->w;
-    if (w->ordered || kn_c_stores_over_kept(g, loop) || stores_bytes(g, loop) ||
-        !kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop))) {
+    const bool can = !w->ordered && !kn_c_stores_over_kept(g, loop) && !stores_bytes(g, loop);
+    const bool gains = can && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
+    if (!gains && !(can && count > 1 && sums_floats(g, loop))) {
         put_lanes_of_members(g, loop, count, true);
         return;
     }
-    kn_c_open(w, "if (n >= KN_COLUMN_LANES)");
+    kn_c_open(w, gains ? "if (n >= KN_COLUMN_LANES)" : "if (KN_TERMS && n >= KN_COLUMN_LANES)");
     put_vectors_of_members(g, loop, count);
     w->indent--;
     kn_c_open(w, "} else");
-    put_lanes_of_members(g, loop, count, false);
+    put_lanes_of_members(g, loop, count, !gains);
     kn_c_close(w);
 }
 
@@ -579,22 +653,6 @@ static void put_shifts(kn_c_writing *g, int loop)
     }
 }
 
-/* Fetches what the next members read. Processors see the rows of few lanes too late, and many rows at once as no row. */
-static void put_member_fetches(kn_c_writing *g, int loop, int count)
-{
-    kn_c_writer *w = g->w;
-    const int member = w->ph->nest.naxes - 1;
-    for (int v = 0; v < w->ph->nest.values.len && loop == 0; v++) {
-        const kn_access *acc = kn_c_access(w->ph, v);
-        if (g->l.way[v] == KN_C_READ && acc->kind[w->axis] == KN_STRIDE_ONE &&
-            acc->kind[member] == KN_STRIDE_PARAM) {
-            const int step = kn_c_member_stride(w->ph, false, v);
-            kn_c_line(w, "KN_FETCH_MEMBERS(p%d + (first + %d) * step%d, step%d, %d, n);", v, count,
-                      step, step, count);
-        }
-    }
-}
-
 static void put_loop_of_columns(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
@@ -607,7 +665,6 @@ static void put_loop_of_columns(kn_c_writing *g, int loop)
     kn_c_line(w, "i64 first = 0;");
     if (count > 1) {
         kn_c_open(w, "for (; first + %d <= s->members; first += %d)", count, count);
-        put_member_fetches(g, loop, count);
         put_members(g, loop, count);
         kn_c_close(w);
     }
@@ -625,7 +682,7 @@ static bool is_copy(const kn_c_writing *g, int s)
     const kn_store *st = kn_c_store_at(g, s);
     return st->kind == KN_STORE_ELEMENT && !w->ordered && w->axis >= 0 &&
            g->l.way[st->value] == KN_C_READ &&
-           (w->packed || st->access.kind[w->axis] == KN_STRIDE_ONE) &&
+           (w->store_copy[s] >= 0 || st->access.kind[w->axis] == KN_STRIDE_ONE) &&
            kn_c_is_adjacent(w, st->value);
 }
 

@@ -34,6 +34,8 @@ static void place_own(kn_c_writer *w)
         w->rolled[i] = kn_c_is_rolled(w, i);
         w->copy[i] = kn_c_is_transposed(w, i) || w->rolled[i] ? w->group_arrays++ : -1;
     }
+    for (int s = 0; s < p->nest.stores.len; s++)
+        w->store_copy[s] = kn_c_is_stored_transposed(w, s) ? w->group_arrays++ : -1;
     for (int r = 0; r < p->nest.reds.len && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];
         w->result[r] = w->group_arrays++;
@@ -59,6 +61,8 @@ static void put_state(kn_c_writer *w)
                   "i64 dense; /* bits: which arrays of a packed block are where they came from */");
     if (w->mode == KN_C_TILES)
         kn_c_line(w, "i64 line; /* where a row of a tile begins in an array of tiles */");
+    if (w->mode == KN_C_TILES)
+        kn_c_line(w, "int downwards; /* is the next tile the one below? */");
     if (w->mode == KN_C_COLS)
         kn_c_line(w, "i64 lanes, members; /* of the tile; that a function takes */");
     if (w->mode == KN_C_COLS)
@@ -501,11 +505,15 @@ static void put_tiles(kn_c_writer *w)
     const int down = w->ph->nest.naxes - 2, across = down + 1;
     kn_c_line(w, "const i64 ndown = (num[%d] + c->tile - 1) / c->tile;", down);
     kn_c_line(w, "const i64 nacross = (num[%d] + c->tile - 1) / c->tile;", across);
+    kn_c_line(w, "s->downwards = num[%d] <= num[%d];", down, across);
     kn_c_open(w, "for (; unit < end; unit++)");
     kn_c_line(w, "s->part = unit;");
     kn_c_line(w, "s->row = 0;");
     kn_c_line(
-        w, "const i64 row = unit %% ndown * c->tile, column = unit / ndown %% nacross * c->tile;");
+        w, "const i64 row = (s->downwards ? unit %% ndown : unit / nacross %% ndown) * c->tile;");
+    kn_c_line(
+        w,
+        "const i64 column = (s->downwards ? unit / ndown %% nacross : unit %% nacross) * c->tile;");
     kn_c_line(w, "const i64 rows = KN_MIN(c->tile, num[%d] - row);", down);
     kn_c_line(w, "const i64 columns = KN_MIN(c->tile, num[%d] - column);", across);
     kn_c_put_seek(w, 0, down, "unit / (ndown * nacross)");
@@ -523,6 +531,11 @@ static void put_tiles(kn_c_writer *w)
         kn_c_line(w, "s->line = r * c->tile;");
         put_block(w, "c", "sweep", t, "column", "columns");
         kn_c_close(w);
+        if (kn_c_turns_back(w, t)) {
+            kn_c_line(w, "s->i[%d] = row;", down);
+            kn_c_line(w, "s->i[%d] = column;", across);
+            kn_c_line(w, "%s_back%d(c, s, rows, columns);", kn_c_state(w), t);
+        }
     }
     kn_c_close(w);
 }

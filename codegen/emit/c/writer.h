@@ -264,6 +264,10 @@ int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop);
 /* Before the loop, of what lies at "p3" from lane `first` on, or at all (NULL); and behind it, to "q0". */
 void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *first);
 void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *first);
+/* Are the f32 that reduction r adds up read from memory as f64 behind the loop, a vector at a time? Reads them as
+ * "summed2". */
+bool kn_c_widens_terms(const kn_c_writing *g, int r);
+void kn_c_put_terms(kn_c_writing *g, int r);
 /* Columns, of which a loop accumulates so many bytes a lane: is it better by vectors of f32? One over all lanes takes as many
  * as the narrowest elements fill a register with, which is good unless their accumulators fill more than half of AVX2's
  * 16 registers of 32 bytes; and compilers convert f16 by some twenty integer operations. */
@@ -273,9 +277,12 @@ bool kn_c_gains_by_vectors(kn_c_writing *g, int loop, int accumulated);
 
 /* Is v read from what is contiguous down a tile, not along its rows? */
 bool kn_c_is_transposed(const kn_c_writer *w, int v);
-/* Does a stage read any of these? */
+/* Is what store s writes contiguous down a tile? */
+bool kn_c_is_stored_transposed(const kn_c_writer *w, int s);
+/* Does a stage read or store any of these; and store any? */
 bool kn_c_transposes(const kn_c_writer *w, int stage);
-/* The function that copies the tiles of such values, those that a stage reads. */
+bool kn_c_turns_back(const kn_c_writer *w, int stage);
+/* The function that copies the tiles of such values, those that a stage reads; and the one that copies what it stores. */
 void kn_c_put_transpose(kn_c_writer *w, int stage);
 
 /* ---- roll.c ---- */
