@@ -233,11 +233,12 @@ static double overlap(double x, double y, bool alone)
     return pow(pow(x, power) + pow(y, power), 1 / power);
 }
 
-/* Does each unit have one block at a time, which has all of a group before it goes on, and no next one on its way? */
+/* Does each unit take one block after the other, which has all of a group before it goes on, and no next one on its way?
+ * Clusters start one after the other (docs/lab/launch-skew.md), so that some load while others compute. */
 static bool works_alone(const kn_phase *ph, const kn_occupancy *s)
 {
-    const bool copies_ahead = ph->how.prefetch || (ph->how.async && ph->how.walk == KN_WALK_ROWS);
-    return s->blocks_a_unit <= 1 && keeps_loads(ph) && !copies_ahead;
+    return s->waves > 1 && s->blocks_a_unit <= 1 && keeps_loads(ph) && !ph->how.cluster &&
+           !ph->how.mixed;
 }
 
 /* Waves of blocks that wait for each other, in a cluster or at the next grid barrier. The last wave may have few

@@ -22,7 +22,7 @@
 
 /* Steps of planning (base/work.h) that a search may take, of some 200 ns each: for a GPU what does not show beside its
  * compiler; for a CPU, which runs a program before it is compiled, less, and more where a run could gain as much. */
-enum { STEPS_GPU = 28000, STEPS_CPU = 5250, MOST_STEPS = 28000, NS_A_STEP = 200 };
+enum { STEPS_GPU = 40000, STEPS_CPU = 7200, MOST_STEPS = 40000, NS_A_STEP = 200 };
 /* What each expanded state of nearly its time adds to a state's, which so comes behind slower ones. */
 static const double another_alike = 0.02;
 

@@ -102,7 +102,7 @@ static const defect defects[] = {
     {"one buffer for all exchanges", "++exchanges;", "exchanges += 2;"},
     {"blocks share a slot", "buffer + kn_cluster_rank() * STRIDE", "buffer + 0"},
     {"a block left out", "rank < kn_cluster_blocks()", "rank + 1 < kn_cluster_blocks()"},
-    {"fewer words sent", "sizeof(message) / 4)", "sizeof(message) / 4 - 1)"},
+    {"fewer words sent", "i < WORDS; i += SIDE", "i < WORDS - SIDE; i += SIDE"},
     {"a block takes another's part", "kn_least(rank *", "kn_least((rank + 1) *"},
     {"every block leads", "lane == 0 && rank == 0", "lane == 0"},
     {"a shuffle mask narrowed", "0xffffffffu", "0x0000ffffu"},

@@ -107,6 +107,8 @@ PAIRS = {
 """),
 }
 SLACK = 1.02  # of predicted time: what an operation more in registers may be worth
+# The derived one also has a gradient where the maximum is infinite: tests and choices a person leaves out.
+MORE_SLACK = {"logsumexp": 1.10}
 
 
 def plan(kiln, path, sizes, where):
@@ -140,7 +142,7 @@ def main():
                     found.append(plan(kiln, path, sizes, where))
                 derived, by_hand = found
                 worse = [f"{what} {derived[what]} against {by_hand[what]}"
-                         for what, most in (("launches", 1), ("predicted_us", SLACK))
+                         for what, most in (("launches", 1), ("predicted_us", MORE_SLACK.get(name, SLACK)))
                          if derived[what] > by_hand[what] * most]
                 wrong += bool(worse)
                 print(f"{name}, {where[1]}: {derived['launches']} launches, {derived['predicted_us']:.1f} us against "

@@ -79,16 +79,20 @@ static void make_threads(kn_emu_block *b, const unsigned extents[3])
     }
 }
 
+/* Of a block's shared memory, as of the variable that all blocks in turn have theirs in (compile.c). */
+enum { SHARED_ALIGNMENT = 128 };
+
 /* The gang's memory: blocks, threads, warps, queues, images. */
 bool kn_emu_gang_make(kn_emu_worker *w)
 {
     const kn_emu_launch *l = w->launch;
     size_t n = l->gang, threads = l->nthreads;
     size_t warps = (threads + KN_EMU_WARP - 1) / KN_EMU_WARP;
-    size_t image = n > 1 ? (w->shared_bytes + 15) / 16 * 16 : 0;
+    size_t image =
+        n > 1 ? (w->shared_bytes + SHARED_ALIGNMENT - 1) / SHARED_ALIGNMENT * SHARED_ALIGNMENT : 0;
     size_t need = n * (sizeof(kn_emu_block) + threads * sizeof(kn_emu_thread) +
                        warps * sizeof(kn_emu_warp_state) + 2 * threads * sizeof(void *) + image) +
-                  64;
+                  SHARED_ALIGNMENT;
     w->gang = NULL; /* the last launch's: it lies in memory that goes now, or is laid out anew */
     w->gang_size = 0;
     if (need > w->memory_bytes) {
@@ -114,6 +118,7 @@ bool kn_emu_gang_make(kn_emu_worker *w)
     at += 2 * n * threads * sizeof *queues;
     kn_emu_warp_state *ws = (void *)at;
     at += n * warps * sizeof *ws;
+    at += -(uintptr_t)at % SHARED_ALIGNMENT;
     w->gang_size = l->gang;
     for (size_t i = 0; i < n; i++) {
         kn_emu_block *b = &w->gang[i];
