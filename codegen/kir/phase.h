@@ -383,6 +383,8 @@ bool kn_is_reread(const kn_phase *phase, int value);
 int kn_reread_each(const kn_phase *phase);
 int kn_reread_element(const kn_phase *phase);
 int64_t kn_reread_bytes(const kn_phase *phase);
+/* Have all of them elements of one width? */
+bool kn_reread_alike(const kn_phase *phase);
 /* COLS: contiguous bytes that a block takes of the one with the narrowest elements. */
 int kn_reread_line(const kn_phase *phase);
 /* Marks them as kept. */

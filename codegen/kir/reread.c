@@ -20,6 +20,18 @@ int kn_reread_each(const kn_phase *ph)
 
 int kn_reread_element(const kn_phase *ph) { return ph->nest.nsweeps > 1 ? kn_reread_each(ph) : 0; }
 
+bool kn_reread_alike(const kn_phase *ph)
+{
+    int width = 0;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const int own = kn_is_reread(ph, i) ? kn_bytes(kn_value_at(ph, i)->dtype) : width;
+        if (width && own != width)
+            return false;
+        width = own;
+    }
+    return true;
+}
+
 int64_t kn_reread_bytes(const kn_phase *ph) { return ph->nest.members * kn_reread_element(ph); }
 
 int kn_reread_line(const kn_phase *ph)

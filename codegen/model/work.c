@@ -107,10 +107,10 @@ static double transposing(const kn_model *m, const kn_phase *ph)
 
 double kn_model_additions(kn_model *m, const kn_phase *ph)
 {
-    /* the check whether a vector is the first or the last of a row; much more where threads bring it to shared memory of a
+    /* the check whether a vector is the first or the last of a row; and twice where threads bring it to shared memory of a
      * cluster */
     const bool brought = ph->how.cluster && ph->num.splits > 1 && !ph->how.async;
-    const double unaligned_rows = brought ? 4 : 1.2;
+    const double unaligned_rows = brought ? 2 : 1.2;
     const bool gpu = m->target->sm != 0;
     double sum = 0;
     for (int s = 0; s < ph->nest.nsweeps; s++) {

@@ -66,7 +66,7 @@ static kn_phase with_blocks(const kn_phase *ph, int64_t blocks)
 
 /* Of two that are predicted to be as quick as that the first is taken, by few blocks or hoisted: sizes then share
  * kernels, and the model is no better than that. */
-static const double alike = 0.992;
+static const double alike = 0.99;
 
 /* The same, with broadcast loads hoisted, or its parts in registers where copies would have no next group to bring, if that
  * is predicted to be faster; *ns: what it is predicted to take. */

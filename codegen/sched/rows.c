@@ -204,14 +204,33 @@ static int64_t part_bytes(const kn_phase *ph)
            (ph->how.rest_in_registers ? ph->num.in_shared : steps(ph) * ph->how.vec);
 }
 
+/* Async bulk copies need contiguous runs of a multiple of 16 bytes, and of short runs they are no faster than loads. */
+static bool may_copy(const kn_phase *ph)
+{
+    enum { LEAST_RUN = 512 };
+    int va = kn_phase_vector_axis(ph);
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = &ph->nest.values.data[i];
+        int bytes = kn_bytes(v->dtype);
+        if (kn_is_reread(ph, i) &&
+            (!kn_transfer_of(ph, i)->vector || ph->how.vec * bytes % 16 != 0 ||
+             ph->nest.axes[va].extent * bytes < LEAST_RUN))
+            return false;
+    }
+    return true;
+}
+
 /* Does shared memory hold a block's part of the group, and should it? Only in a kernel of one phase: others launch as
  * many blocks as fit at a time, which shared memory would reduce. Groups in several runs leave it to clusters, even
- * of one block (cluster.c), if there are any. */
+ * of one block (cluster.c), if there are any; those in one run of several widths are quicker read again than by threads
+ * brought there (docs/lab/combining-columns.md). */
 static bool shared_keeps(const kn_phase *ph, const kn_target *target)
 {
     int64_t bytes = kn_reread_bytes(ph);
-    bool fitting = ph->how.cluster || kn_phase_one_run(ph) || target->cluster == 0;
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || !bytes || !fitting)
+    const bool one_run = kn_phase_one_run(ph);
+    bool fitting = ph->how.cluster || one_run || target->cluster == 0;
+    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || !bytes || !fitting ||
+        (one_run && !kn_reread_alike(ph) && !may_copy(ph)))
         return false;
     return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
 }
@@ -284,23 +303,10 @@ kn_keep kn_rows_keep(const kn_phase *ph, const kn_target *target)
                                       : KN_KEEP_NONE;
 }
 
-/* Async bulk copies need contiguous runs of a multiple of 16 bytes, and of short runs they are no faster than loads.
- * They refill what all threads have finished, so threads may not have a range each. */
+/* Copies refill what all threads have finished, so threads may not have a range each. */
 bool kn_rows_copies(const kn_phase *ph, const kn_target *target)
 {
-    enum { LEAST_RUN = 512 };
-    int va = kn_phase_vector_axis(ph);
-    if (!ph->how.cluster || !shared_keeps(ph, target) || kn_phase_in_order(ph))
-        return false;
-    for (int i = 0; i < ph->nest.values.len; i++) {
-        const kn_value *v = &ph->nest.values.data[i];
-        int bytes = kn_bytes(v->dtype);
-        if (kn_is_reread(ph, i) &&
-            (!kn_transfer_of(ph, i)->vector || ph->how.vec * bytes % 16 != 0 ||
-             ph->nest.axes[va].extent * bytes < LEAST_RUN))
-            return false;
-    }
-    return true;
+    return ph->how.cluster && shared_keeps(ph, target) && !kn_phase_in_order(ph) && may_copy(ph);
 }
 
 /* Do the blocks of a cluster load their parts into registers, instead of by async copies into shared memory? Where it was

@@ -155,14 +155,25 @@ void kn_schedule_packed(const kn_site *at, kn_phase *phase);
 int kn_packed_threads(const kn_phase *phase);
 
 /* Keeps columns on chip, by tiles narrow enough to fit, if possible: sets lanes, vec and tile, and cluster, splits
- * and chunk. After kn_schedule_transposes(). codegen/sched/cols.c */
+ * and chunk. After kn_schedule_transposes(). codegen/sched/columns.c */
 void kn_schedule_columns(const kn_site *at, kn_phase *phase);
+enum {
+    KN_LINE_BYTES = 128, /* contiguous bytes of a tile */
+    KN_FULL_COLUMNS =
+        64 * 1024, /* bytes kept by a block of which KN_MIN_COLUMN_BLOCKS share a multiprocessor */
+    KN_MIN_COLUMN_BLOCKS = 3,
+};
+/* May a block, or a cluster, keep a phase of columns on chip; bytes that a block then keeps; and do `at_once` such blocks fit on
+ * a multiprocessor? codegen/sched/cols.c */
+bool kn_cols_may_keep(const kn_phase *phase, const kn_target *target);
+int64_t kn_cols_kept_bytes(const kn_phase *phase);
+bool kn_cols_fit(const kn_phase *phase, const kn_target *target, int at_once);
 
 /* Sends accesses that are transposed relative to the walk of a scheduled phase through tiles in shared memory, where
  * that saves traffic, or is forced: sets tile and transposes. A phase without reductions may become columns for it.
  * codegen/sched/transpose.c */
 void kn_schedule_transposes(const kn_site *at, kn_phase *phase);
-/* How the groups of a bound phase's tiles are located. */
+/* How the groups of a bound phase's tiles are located. codegen/sched/cols.c */
 void kn_bind_tile(kn_phase *phase);
 /* A tile of so many members, or the least that has all of them. */
 int kn_tile_that_fits(const kn_phase *ph, int tile);

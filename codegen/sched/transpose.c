@@ -204,13 +204,6 @@ static void divide_into_tiles(kn_phase *ph, bool local)
     ph->num.splits = kn_ceil_div(ph->nest.members, ph->num.chunk);
 }
 
-/* A warp has all of a tile's groups. */
-void kn_bind_tile(kn_phase *ph)
-{
-    ph->how.locates_by_shuffles =
-        ph->how.tile && ph->nest.ngroup > 1 && ph->how.lanes <= KN_COLS_LANES;
-}
-
 /* ---- what is given ---- */
 
 /* The widest vector by which this access could be transposed; 0: it could not. */
