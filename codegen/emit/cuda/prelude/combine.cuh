@@ -180,9 +180,11 @@ __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
         if (SIDE_BY_SIDE == 1 || threadIdx.x % 32 < WIDTH)
             own[l / SIDE * PITCH] = mine;
     }
-    __syncthreads();
 #pragma unroll 1
-    for (int step = 1; step < LAST; step *= 4) {
+    for (int step = 1;; step *= 4) {
+        __syncthreads();
+        if (step == LAST)
+            break;
         if (row % (4 * step) == 0 && (SIDE_BY_SIDE == 1 || threadIdx.x % 32 < WIDTH)) {
 #pragma unroll
             for (int l = 0; l < N; l += SIDE) {
@@ -200,7 +202,6 @@ __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
                 own[l / SIDE * PITCH] = mine;
             }
         }
-        __syncthreads();
     }
     if (!FIRST || row == 0) {
 #pragma unroll
