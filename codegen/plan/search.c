@@ -22,7 +22,7 @@
 
 /* Steps of planning (base/work.h) that a search may take, of some 200 ns each: for a GPU what does not show beside its
  * compiler; for a CPU, which runs a program before it is compiled, less, and more where a run could gain as much. */
-enum { STEPS_GPU = 40000, STEPS_CPU = 7200, MOST_STEPS = 40000, NS_A_STEP = 200 };
+enum { STEPS_GPU = 40000, STEPS_CPU = 7200, MOST_CPU = 28000, NS_A_STEP = 200 };
 /* What each expanded state of nearly its time adds to a state's, which so comes behind slower ones. */
 static const double another_alike = 0.02;
 
@@ -83,9 +83,9 @@ const bool *kn_crossing(kn_arena *a, const kn_regions *r)
 static bool is_worth_it(const kn_search *s)
 {
     const double gain = to_beat(s) - s->least;
-    const double steps = (s->problem->target->sm ? STEPS_GPU : STEPS_CPU) + gain / NS_A_STEP;
-    return gain > 0 &&
-           (double)(kn_work_done() - s->begun) < (steps < MOST_STEPS ? steps : MOST_STEPS);
+    const double cpu = STEPS_CPU + gain / NS_A_STEP;
+    const double most = s->problem->target->sm ? STEPS_GPU : cpu < MOST_CPU ? cpu : MOST_CPU;
+    return gain > 0 && (double)(kn_work_done() - s->begun) < most;
 }
 
 /* Notes that these regions are planned so; false: they were before. */

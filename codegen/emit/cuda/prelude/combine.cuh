@@ -140,6 +140,15 @@ template <int N, class T> __device__ __forceinline__ T kn_load_packed(const void
     return ((const T *)sums)[blockDim.x * N + own];
 }
 
+// Several numbers as one access; a state alone without its padding, which nobody writes.
+template <class T, int N> __device__ __forceinline__ kn_vec<T, N> kn_plane(const kn_vec<T, N> &at)
+{
+    if constexpr (N > 1)
+        return at;
+    else
+        return {{at.at[0]}};
+}
+
 // How far apart the rows are that all threads read in the end, of `rows` that are combined four by four.
 __device__ constexpr int kn_rows_apart(int rows)
 {
@@ -189,9 +198,9 @@ __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
 #pragma unroll
             for (int l = 0; l < N; l += SIDE) {
                 plane mine;
-#pragma unroll(__is_class(T) ? 1 : 3)
+#pragma unroll(__is_class(T) || sizeof(T) > 4 ? 1 : 3)
                 for (int other = 1; other < 4; ++other) {
-                    const plane next = own[l / SIDE * PITCH + other * step * WIDTH];
+                    const plane next = kn_plane(own[l / SIDE * PITCH + other * step * WIDTH]);
 #pragma unroll
                     for (int k = 0; k < SIDE; ++k)
                         v[l + k] = Op::of(v[l + k], next.at[k]);
@@ -206,13 +215,13 @@ __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
     if (!FIRST || row == 0) {
 #pragma unroll
         for (int l = 0; l < N; l += SIDE) {
-            const plane first = all[l / SIDE * PITCH];
+            const plane first = kn_plane(all[l / SIDE * PITCH]);
 #pragma unroll
             for (int k = 0; k < SIDE; ++k)
                 v[l + k] = first.at[k];
-#pragma unroll(__is_class(T) ? 1 : 8 / SIDE)
+#pragma unroll(__is_class(T) || sizeof(T) > 4 ? 1 : 8 / SIDE)
             for (int other = LAST; other < LEFT; other += LAST) {
-                const plane next = all[l / SIDE * PITCH + other * WIDTH];
+                const plane next = kn_plane(all[l / SIDE * PITCH + other * WIDTH]);
 #pragma unroll
                 for (int k = 0; k < SIDE; ++k)
                     v[l + k] = Op::of(v[l + k], next.at[k]);
