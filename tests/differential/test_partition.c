@@ -580,22 +580,22 @@ static const struct {
 } planned[] = {
     {layernorm_backward, "N=20 C=20", "sm_90", 49510, 485},
     {layernorm_backward, "N=5464 C=67", "sm_90", 52070, 485},
-    {layernorm_backward, "N=20 C=20", "cpu", 12870, 370},
+    {layernorm_backward, "N=20 C=20", "cpu", 32490, 370},
     {layernorm_backward, "N=5464 C=67", "cpu", 31940, 370},
     {batchnorm_backward, "N=8 C=20 H=19 W=19", "sm_90", 54830, 585},
-    {batchnorm_backward, "N=8 C=20 H=19 W=19", "cpu", 13650, 495},
+    {batchnorm_backward, "N=8 C=20 H=19 W=19", "cpu", 34400, 495},
     {padded_softmax, "N=100 V=16000", "sm_90", 51350, 255},
-    {padded_softmax, "N=100 V=16000", "cpu", 21510, 220},
+    {padded_softmax, "N=100 V=16000", "cpu", 34940, 220},
     {softmax, "N=67 C=67", "sm_90", 1130, 145},
     {softmax, "N=67 C=67", "cpu", 1720, 125},
     {layernorm, "N=67 C=13", "sm_90", 3810, 505},
-    {layernorm, "N=67 C=13", "cpu", 9200, 385},
+    {layernorm, "N=67 C=13", "cpu", 27940, 385},
     {adam, "N=16000", "sm_90", 1970, 250},
     {adam, "N=16000", "cpu", 630, 240},
     {derived_layernorm, "N=67 C=13", "sm_90", 61840, 1340},
-    {derived_layernorm, "N=67 C=13", "cpu", 11090, 1150},
+    {derived_layernorm, "N=67 C=13", "cpu", 32540, 1150},
     {cross_entropy, "N=20 V=85", "sm_90", 47900, 475},
-    {cross_entropy, "N=20 V=85", "cpu", 14490, 275},
+    {cross_entropy, "N=20 V=85", "cpu", 35160, 275},
 };
 
 static void test_work(void **state)
