@@ -132,9 +132,8 @@ static double combine_columns(const kn_model *m, const kn_phase *ph, int sweep)
                  values = 4096; /* which take shared memory as long as the first barriers */
     int runs = 0;
     for (int r = 0, end; r < ph->nest.reds.len; r = end) {
-        const bool any = kn_red_accumulates(ph, r, sweep);
-        end = any ? kn_combined_columns_end(ph, sweep, r, m->k->threads) : r + 1;
-        runs += any;
+        end = kn_combined_columns_end(ph, sweep, r, m->k->threads);
+        runs += kn_red_accumulates(ph, r, sweep);
     }
     return m->m->block * (1 + again * (runs - 1) + runs * m->k->threads * ph->how.vec / values);
 }

@@ -156,7 +156,7 @@ int kn_combined_columns_end(const kn_phase *ph, int sweep, int r, int threads)
 {
     enum { ROOM = 4096 };
     int bytes = columns_bytes(ph, r, threads), end = r + 1;
-    for (; end < ph->nest.reds.len; end++) {
+    for (; kn_red_accumulates(ph, r, sweep) && end < ph->nest.reds.len; end++) {
         if (!kn_red_accumulates(ph, end, sweep))
             continue;
         bytes += columns_bytes(ph, end, threads);
@@ -195,7 +195,7 @@ static int most_of_columns(const kn_phase *ph, int threads)
     for (int t = 0; t < ph->nest.nsweeps; t++)
         for (int r = 0, end; r < ph->nest.reds.len; r = end) {
             int bytes = 0;
-            end = kn_red_accumulates(ph, r, t) ? kn_combined_columns_end(ph, t, r, threads) : r + 1;
+            end = kn_combined_columns_end(ph, t, r, threads);
             for (int i = r; i < end; i++)
                 bytes += kn_red_accumulates(ph, i, t) ? columns_bytes(ph, i, threads) : 0;
             most = bytes > most ? bytes : most;

@@ -67,7 +67,7 @@ kn_combine_batch kn_combine_whole_sweep(const kn_phase *ph, int sweep);
 /* The reduction of the batch behind r that is combined together with it, half a warp each; -1: none. */
 int kn_combine_partner(const kn_phase *ph, int sweep, const kn_combine_batch *batch, int r);
 /* COLS: the end of those from r on whose columns a block of so many threads combines together, behind the same barriers:
- * what a sweep accumulates of one operation and type, as far as scratch has room. */
+ * what a sweep accumulates of one operation and type, as far as scratch has room. r + 1 where it does not accumulate r. */
 int kn_combined_columns_end(const kn_phase *ph, int sweep, int r, int threads);
 /* Bytes of all that a sweep accumulates, of one group. */
 int kn_sweep_bytes(const kn_phase *ph, int sweep);

@@ -300,10 +300,9 @@ static void combine_rows(kn_cuda_writer *w, int sweep)
     const kn_phase *ph = w->ph;
     const char *one = ph->how.vec > 1 ? "" : "&";
     for (int r = 0, end; r < ph->nest.reds.len; r = end) {
-        end = r + 1;
+        end = kn_combined_columns_end(ph, sweep, r, w->k->threads);
         if (!kn_red_accumulates(ph, r, sweep))
             continue;
-        end = kn_combined_columns_end(ph, sweep, r, w->k->threads);
         const char *all = kn_cuda_printed(w, "%sacc%d", one, r);
         for (int i = r + 1; i < end; i++)
             all = kn_red_accumulates(ph, i, sweep) ? kn_cuda_printed(w, "%s, %sacc%d", all, one, i)

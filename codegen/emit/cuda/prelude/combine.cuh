@@ -149,6 +149,15 @@ template <class T, int N> __device__ __forceinline__ kn_vec<T, N> kn_plane(const
         return {{at.at[0]}};
 }
 
+// How many of n values of so many bytes are one plane: a power of two that divides n, of up to 16 bytes.
+__device__ constexpr int kn_plane_width(int bytes, int n)
+{
+    int width = 1;
+    while (n % (2 * width) == 0 && 2 * width * bytes <= 16)
+        width *= 2;
+    return width;
+}
+
 // How far apart the rows are that all threads read in the end, of `rows` that are combined four by four.
 __device__ constexpr int kn_rows_apart(int rows)
 {
@@ -162,7 +171,7 @@ __device__ constexpr int kn_rows_apart(int rows)
 // Over the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values. All of them get the
 // results, or, if FIRST, at least those below WIDTH. Rows within a warp are combined by shuffles. Of the rows that remain
 // every fourth combines the next three with its own, until they are few enough for all threads to read, which takes shared
-// memory as many loads as there are warps times rows (docs/lab/column-sums.md). Values lie in planes of 16 bytes a thread.
+// memory as many loads as there are warps times rows (docs/lab/column-sums.md). Values lie in planes of up to 16 bytes a thread.
 // `scratch` has room for N values of every other thread and is free again on return.
 template <class Op, int ROWS, int WIDTH, int N, bool FIRST = false, class T>
 __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
@@ -171,7 +180,7 @@ __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
         SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1,
         LEFT = ROWS / SIDE_BY_SIDE,
         LAST = kn_rows_apart(LEFT),
-        SIDE = sizeof(T) * N <= 16 ? N : sizeof(T) < 16 ? 16 / sizeof(T) : 1,
+        SIDE = kn_plane_width(sizeof(T), N),
         PITCH = LEFT * WIDTH
     };
     typedef kn_vec<T, SIDE> plane;
