@@ -148,7 +148,7 @@ static void divisible(needs *all, const char *size, int by)
 /* How vectors lie; `va` is the axis that they go along. */
 static void add_vectors(needs *all, const kn_phase *ph, int va)
 {
-    if (ph->how.unaligned)
+    if (ph->how.unaligned || ph->how.by_run)
         add(&all->walked,
             kn_sprintf(all->a, "rows along %s begin alike in all arrays, within vectors of %d",
                        kn_explain_axis(all->s, ph, va), ph->how.vec));

@@ -144,6 +144,7 @@ static void put_steps(const subject *s, kn_text *t, const kn_kernel *k, const kn
     if (ph->how.vec > 1)
         kn_putf(t, "; vectors of %d%s", ph->how.vec,
                 ph->how.unaligned ? " of unaligned rows"
+                : ph->how.by_run  ? " by run, and edges"
                 : ph->how.tail    ? " and a tail"
                                   : "");
     if (ph->how.steps && !ph->how.rest_in_registers)

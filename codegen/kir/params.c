@@ -60,15 +60,28 @@ static void access_params(params *ps, const kn_phase *ph, int phase, const kn_ac
 
 /* Division of what is below 2^31 by n is a multiplication and a shift: Granlund and Montgomery, "Division by invariant
  * integers using multiplication", 1994, theorem 4.2. */
-static void divisor_params(params *ps, int phase, int axis, int64_t n)
+static void divisor_params(params *ps, int phase, const char *of, int64_t n)
 {
     int shift = 0; /* beyond the 31 bits by which kn_quotient() always shifts */
     while (shift < 31 && (int64_t)1 << shift < n)
         shift++;
     int64_t multiplier = n > 0 ? ((int64_t)1 << (31 + shift)) / n + 1 : 0;
     put_index(ps, multiplier,
-              ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_multiplier", phase, axis) : NULL);
-    put_index(ps, shift, ps->arena ? kn_sprintf(ps->arena, "p%d_n%d_shift", phase, axis) : NULL);
+              ps->arena ? kn_sprintf(ps->arena, "p%d_%s_multiplier", phase, of) : NULL);
+    put_index(ps, shift, ps->arena ? kn_sprintf(ps->arena, "p%d_%s_shift", phase, of) : NULL);
+}
+
+/* What runs are divided by, where vectors and edges are taken apart. */
+static void run_params(params *ps, const kn_kernel *k, int p)
+{
+    const kn_phase *ph = &k->phases.data[p];
+    const int64_t extents[] = {kn_phase_whole(ph), kn_phase_edges(ph)};
+    const char *const names[] = {"whole", "edges"};
+    for (int i = 0; i < 2 && ph->how.by_run; i++) {
+        put_index(ps, extents[i], ps->arena ? kn_sprintf(ps->arena, "p%d_%s", p, names[i]) : NULL);
+        if (!k->wide && !kn_phase_one_run(ph))
+            divisor_params(ps, p, names[i], extents[i]);
+    }
 }
 
 /* The extents of a phase's axes, and where its accesses are. */
@@ -81,8 +94,9 @@ static void nest_params(params *ps, const kn_kernel *k, int p)
                     has_formulas(ps, ph) ? kn_extent_formula(&ph->nest, x) : NULL,
                     a ? kn_sprintf(a, "p%d_n%d", p, x) : NULL);
         if (!k->wide && x != 0 && x != ph->nest.ngroup)
-            divisor_params(ps, p, x, ph->nest.axes[x].extent);
+            divisor_params(ps, p, a ? kn_sprintf(a, "n%d", x) : NULL, ph->nest.axes[x].extent);
     }
+    run_params(ps, k, p);
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         if (kn_has_access(v))

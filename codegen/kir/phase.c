@@ -1,5 +1,6 @@
 #include "codegen/kir/phase.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/integer.h"
@@ -180,6 +181,29 @@ bool kn_is_known_integer(const kn_phase *p, int value)
 bool kn_begins_after_all(const kn_phase *p)
 {
     return p->barrier || (p->how.last_block && !p->how.last_of_tile && !p->how.atomic);
+}
+
+int64_t kn_phase_vectors(const kn_phase *p, int64_t members)
+{
+    const int64_t run = p->nest.naxes ? p->nest.axes[p->nest.naxes - 1].extent : 0;
+    if (!p->how.by_run || run == 0)
+        return kn_ceil_div(members, p->how.vec);
+    const double each = (double)kn_phase_whole(p) / p->how.vec + (double)kn_phase_edges(p);
+    return (int64_t)ceil((double)members / (double)run * each);
+}
+
+int kn_phase_leader(const kn_phase *p)
+{
+    int leader = -1, narrowest = 0;
+    for (int i = 0; i < kn_accesses(p); i++) {
+        const bool load = i < p->nest.values.len;
+        const int bytes = kn_bytes(kn_value_at(p, load ? i : kn_store_at(p, i)->value)->dtype);
+        if (p->how.transfers.data[i].vector && (leader < 0 || bytes < narrowest)) {
+            leader = i;
+            narrowest = bytes;
+        }
+    }
+    return leader;
 }
 
 bool kn_is_cyclic(const kn_phase *p)

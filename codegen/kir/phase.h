@@ -63,6 +63,26 @@ static inline bool kn_phase_one_run(const kn_phase *p)
     return p->nest.naxes - p->nest.ngroup == 1;
 }
 
+/* by_run: members of a run that vectors have, and those that are left at its edges. */
+static inline int64_t kn_phase_whole(const kn_phase *p)
+{
+    const int64_t run = p->nest.axes[p->nest.naxes - 1].extent, vec = p->how.vec;
+    return run < vec ? 0 : (run - (vec - 1)) / vec * vec;
+}
+static inline int64_t kn_phase_edges(const kn_phase *p)
+{
+    return p->nest.axes[p->nest.naxes - 1].extent - kn_phase_whole(p);
+}
+/* Has each of a group's threads an edge at most, at any length of its only run? */
+static inline bool kn_edges_in_one_step(const kn_phase *p)
+{
+    return p->how.by_run && kn_phase_one_run(p) && p->how.tpg >= 2 * p->how.vec - 2;
+}
+/* Steps of single threads for so many members: of a vector each, and by_run of an edge. */
+int64_t kn_phase_vectors(const kn_phase *p, int64_t members);
+/* by_run: the access by vectors, numbered as transfers are, that says where they begin: the first of the narrowest. */
+int kn_phase_leader(const kn_phase *p);
+
 /* Does a whole block, of more than a warp, work on each group of rows? */
 static inline bool kn_by_block(const kn_phase *p)
 {

@@ -27,6 +27,16 @@ const kn_phase *kn_phase_of_tail(kn_arena *a, const kn_phase *ph, bool fast)
     return tail;
 }
 
+const kn_phase *kn_phase_of_edges(kn_arena *a, const kn_phase *ph, bool fast)
+{
+    kn_phase *edges = copy_of(a, ph);
+    edges->how.vec = 1;
+    for (int i = 0; i < edges->how.transfers.len; i++)
+        edges->how.transfers.data[i].vector = false;
+    edges->selection = kn_select_phase(a, edges, fast);
+    return edges;
+}
+
 const kn_phase *kn_phase_of_rest(kn_arena *a, const kn_phase *ph, bool fast)
 {
     kn_phase *rest = copy_of(a, ph);

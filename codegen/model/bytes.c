@@ -20,6 +20,17 @@ static double stride_of(const kn_phase *ph, const kn_access *acc, int i)
     return va < 0 || kn_transpose_of(ph, i) ? 1 : (double)llabs(acc->stride[va]);
 }
 
+/* Bytes that DRAM moves again for the edges of runs, which are read, or written, when all vectors of a group were: the sectors at
+ * both ends. Edges in one step are with the vectors. */
+static double again_for_edges(const kn_model *m, const kn_phase *ph, int access)
+{
+    const double runs = (double)ph->nest.groups * (double)ph->nest.members /
+                        (double)ph->nest.axes[ph->nest.naxes - 1].extent;
+    return ph->how.by_run && kn_transfer_of(ph, access)->vector && !kn_edges_in_one_step(ph)
+               ? 2 * m->m->sector * runs
+               : 0;
+}
+
 /* Bytes that DRAM moves for all that a value reads. Gathered elements are anywhere, except for neighbours along the
  * vector axis that the access itself keeps contiguous. */
 static double bytes_read(const kn_model *m, const kn_phase *ph, int value)
@@ -29,7 +40,8 @@ static double bytes_read(const kn_model *m, const kn_phase *ph, int value)
     double stride = stride_of(ph, v->access, value), sector = m->m->sector;
     double each = bytes_each(m, v->access, v->kind == KN_V_GATHER && stride == 0 ? sector : stride);
     double all = bytes_each(m, v->access, 1) * (double)touched.most;
-    return least(each * (double)touched.steps, v->kind == KN_V_GATHER ? all : INFINITY);
+    return again_for_edges(m, ph, value) +
+           least(each * (double)touched.steps, v->kind == KN_V_GATHER ? all : INFINITY);
 }
 
 static double bytes_written(const kn_model *m, const kn_phase *ph, int store)
@@ -38,6 +50,7 @@ static double bytes_written(const kn_model *m, const kn_phase *ph, int store)
     double total = bytes_each(m, acc, stride_of(ph, acc, ph->nest.values.len + store));
     for (int a = 0; a < ph->nest.naxes; a++)
         total *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
+    total += again_for_edges(m, ph, ph->nest.values.len + store);
     return acc->split_stride ? total * (double)kn_parts_left(ph) : total;
 }
 

@@ -70,7 +70,8 @@ static double steps(const kn_model *m, const kn_phase *ph)
     case KN_WALK_FLAT:
         return ph->local ? 1
                          : ceil((double)kn_grid_phase_blocks(ph, k->threads) / flat_blocks(m, ph));
-    case KN_WALK_ROWS: return ceil(members / kn_phase_step(ph)) * rounds(k, ph);
+    case KN_WALK_ROWS:
+        return ceil((double)kn_phase_vectors(ph, (int64_t)members) / ph->how.tpg) * rounds(k, ph);
     case KN_WALK_COLS:
         return ph->how.scatter_sum ? ceil(members * kn_model_part_found(ph))
                                    : ceil(members / kn_phase_step(ph));
@@ -115,7 +116,8 @@ static double waits(const kn_model *m, const kn_phase *ph, int sweep, const bool
     double n = steps(m, ph);
     /* steps in registers are loaded together: all of a group's */
     double in_flight = ph->how.steps ? n / rounds(m->k, ph) : kn_steps_at_once(bytes);
-    return ph->how.async ? 1 : ceil(n / in_flight);
+    const bool edges = ph->how.by_run && !kn_edges_in_one_step(ph); /* loaded behind the vectors */
+    return ph->how.async ? 1 : ceil(n / in_flight) + edges;
 }
 
 /* Is value i loaded ahead in the first sweep, whichever needs it first? */

@@ -105,6 +105,20 @@ static double transposing(const kn_model *m, const kn_phase *ph)
            (double)kn_round_up(ph->nest.groups, width) / groups;
 }
 
+/* Elements that lanes have steps for, by each that there is: of vectors by run, which a group's lanes mostly do not share evenly,
+ * and of edges, of which a lane has one a step. One that rescales what was summed takes as long as a vector does. */
+static double used_lanes(const kn_phase *ph)
+{
+    if (!ph->how.by_run || ph->how.split)
+        return 1;
+    const double members = (double)ph->nest.members, lanes = ph->how.tpg,
+                 runs = members / (double)ph->nest.axes[ph->nest.naxes - 1].extent,
+                 vectors = runs * (double)kn_phase_whole(ph) / ph->how.vec,
+                 edges = runs * (double)kn_phase_edges(ph),
+                 edge = kn_has_state(ph, KN_STATE_PEAK) ? ph->how.vec : 1;
+    return lanes * (ceil(vectors / lanes) * ph->how.vec + ceil(edges / lanes) * edge) / members;
+}
+
 double kn_model_additions(kn_model *m, const kn_phase *ph)
 {
     /* the check whether a vector is the first or the last of a row; and twice where threads bring it to shared memory of a
@@ -135,11 +149,15 @@ double kn_model_additions(kn_model *m, const kn_phase *ph)
     }
     for (int i = 0; i < ph->nest.reds.len; i++)
         sum += accumulating(ph, i) * (ph->nest.reds.data[i].dtype == KN_F64 ? DOUBLE : 1);
+    sum *= used_lanes(ph);
     int more = kn_stepped_axes(ph) - 1;
     const double full = ph->how.full ? (double)ph->how.full / ph->how.steps : 0;
     double step = full * FULL_COST + (1 - full) * STEP_COST +
                   (ph->how.linear ? 0 : AXIS_COST * (more > 0 ? more : 0));
-    sum += gpu ? ph->nest.nsweeps * step / ph->how.vec : 0;
+    const double vectors =
+        ph->how.by_run ? (double)kn_phase_vectors(ph, ph->nest.members) / (double)ph->nest.members
+                       : 1.0 / ph->how.vec;
+    sum += gpu ? ph->nest.nsweeps * step * vectors : 0;
     sum += ph->how.linear ? LANE_AXIS_COST * more * finds_indices(ph) : 0;
     sum += gpu ? transposing(m, ph) : 0;
     return ph->how.unaligned ? sum * unaligned_rows : sum;

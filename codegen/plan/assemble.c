@@ -270,9 +270,10 @@ static void add_phases(kn_planner *p, kn_kernel *k, int from, int to)
     for (int i = from, first = from; i < to; i++) {
         if (p->phases.data[i].local)
             continue;
-        const kn_shaped *s = kn_shape(p, &p->phases.data[first], i - first + 1, hosts == 1);
+        kn_shaped *s = kn_shape(p, &p->phases.data[first], i - first + 1, hosts == 1);
+        const kn_phase *phases = kn_shaped_by_run(p, s);
         for (int j = 0; j < s->n; j++)
-            kn_push(p->arena, &k->phases, kn_phase_copy(p->arena, &s->phases[j]));
+            kn_push(p->arena, &k->phases, kn_phase_copy(p->arena, &phases[j]));
         first = i + 1;
     }
 }

@@ -30,6 +30,7 @@ static kn_status keeps_shape(int p, const kn_phase *ph, const kn_phase_schedule 
     RULE(shaped->unaligned == how->unaligned,
          "whether rows are unaligned follows from their strides");
     RULE(shaped->linear == how->linear, "linear vectors are the planner's");
+    RULE(shaped->by_run == how->by_run, "whether vectors go by run is the planner's");
     RULE(shaped->packed == how->packed, "which rows are packed follows from their runs");
     RULE(!how->packed || (shaped->lanes == how->lanes && shaped->tpg == how->tpg &&
                           shaped->steps == how->steps && s->num.pack == ph->num.pack),
@@ -80,8 +81,8 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
 {
     const kn_schedule *how = &ph->how;
     int64_t side = (int64_t)how->tpg * how->vec;
-    bool fixed =
-        how->unaligned || how->linear || how->packed || how->tile || how->resident || how->mixed;
+    bool fixed = how->unaligned || how->linear || how->by_run || how->packed || how->tile ||
+                 how->resident || how->mixed;
     RULE(is_power_of_two(how->vec) && (fixed ? how->vec == shaped_vec : shaped_vec % how->vec == 0),
          "vectors are no wider than extents, strides and alignments allow");
     if (how->walk == KN_WALK_FLAT) {

@@ -57,7 +57,7 @@ void kn_sum_by_atomics(kn_kernel *k)
     parts->how.atomic = last->how.atomic = true;
     parts->nest.stores.len = 0;
     last->how.vec = 1;
-    last->how.tail = false;
+    last->how.tail = last->how.by_run = false;
     *part = (kn_value){.kind = KN_V_CONST,
                        .dtype = part->dtype,
                        .level = KN_ELEMENT,

@@ -40,7 +40,7 @@ static int64_t steps(const kn_phase *ph)
 {
     int64_t members =
         ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members + kn_phase_slack(ph);
-    return kn_ceil_div(members, ph->how.vec);
+    return kn_phase_vectors(ph, members);
 }
 
 /* Are any of these 64 bits wide? Their arithmetic takes twice the registers, too. */
@@ -174,7 +174,7 @@ static int kept_steps(const kn_phase *ph, const kn_target *target, int words, in
 static int keepable_steps(const kn_phase *ph, const kn_target *target)
 {
     int words = kn_step_words(ph, 0);
-    if (target->sm == 0 || ph->universal || ph->how.split || ph->how.unaligned ||
+    if (target->sm == 0 || ph->universal || ph->how.split || ph->how.unaligned || ph->how.by_run ||
         ph->nest.nsweeps < 2 || !words)
         return 0;
     int bytes = keeps_wide(ph) || kn_shares_blocks(ph) ? 2 * THREAD_BYTES : THREAD_BYTES;
@@ -229,8 +229,8 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
     int64_t bytes = kn_reread_bytes(ph);
     const bool one_run = kn_phase_one_run(ph);
     bool fitting = ph->how.cluster || one_run || target->cluster == 0;
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || !bytes || !fitting ||
-        (one_run && !kn_reread_alike(ph) && !may_copy(ph)))
+    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || ph->how.by_run ||
+        !bytes || !fitting || (one_run && !kn_reread_alike(ph) && !may_copy(ph)))
         return false;
     return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
 }

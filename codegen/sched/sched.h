@@ -67,6 +67,13 @@ bool kn_vector_fits(const kn_phase *phase, const kn_access *acc, const kn_buf *b
  * first element. */
 void kn_schedule_vectors(const kn_site *at, kn_phase *phase);
 
+/* Sets by_run with vectors of `vec` elements, if most of what the rows read and all that they store along runs begins each
+ * run alike. */
+bool kn_schedule_by_run(const kn_site *at, kn_phase *phase, int vec);
+
+/* Takes a shaped phase's vectors by run where that is possible and predicted to be quicker. */
+void kn_schedule_runs(const kn_site *at, kn_phase *phase);
+
 /* kn_schedule_vectors() with a vector width that is known to fit; `a` gets the transfers. */
 void kn_schedule_as(kn_arena *a, kn_phase *phase, int vec);
 

@@ -56,7 +56,7 @@ static void set_kinds(kn_phase *ph, kn_access *acc, int i)
                  by->linear == ph->how.linear && !by->scalarised &&
                  (!ph->how.unaligned || kn_access_varies(acc, 0, ph->nest.ngroup));
     if (acc->buf == KN_BUF_COUNT) /* the counts of a vector begin at a multiple of its width */
-        by->vector = by->vector && !ph->how.unaligned && !ph->how.linear &&
+        by->vector = by->vector && !ph->how.unaligned && !ph->how.linear && !ph->how.by_run &&
                      begins_at_multiple(ph, acc, va, ph->how.vec);
 }
 
@@ -64,7 +64,7 @@ static void set_kinds(kn_phase *ph, kn_access *acc, int i)
 static bool leaves_tail(const kn_phase *ph, int va)
 {
     return ph->how.walk != KN_WALK_COLS && ph->how.vec > 1 && !ph->how.unaligned &&
-           (ph->how.linear || ph->nest.axes[va].extent % ph->how.vec != 0);
+           !ph->how.by_run && (ph->how.linear || ph->nest.axes[va].extent % ph->how.vec != 0);
 }
 
 /* An entry for each access. */
@@ -338,6 +338,70 @@ static bool scalarise_some(const kn_site *at, kn_phase *ph, int va, int vec)
     if (!fits)
         forget_scalarised(ph);
     return fits;
+}
+
+/* ---- vectors by run ---- */
+
+/* Does it begin each run as many elements before a multiple of `vec` as `leader` does? Where that array's base is not
+ * aligned, nothing is known of others. */
+static bool begins_alike(const kn_site *at, const kn_phase *ph, const kn_access *acc,
+                         const kn_access *leader, int vec)
+{
+    const int bytes = kn_bytes(at->bufs[acc->buf].dtype) * vec,
+              led = kn_bytes(at->bufs[leader->buf].dtype) * vec;
+    const bool aligned = at->align[acc->buf] % (bytes < 16 ? bytes : 16) == 0 &&
+                         at->align[leader->buf] % (led < 16 ? led : 16) == 0;
+    bool alike = aligned || acc->buf == leader->buf;
+    for (int a = 0; a < ph->nest.naxes - 1 && alike; a++)
+        alike = (acc->stride[a] - leader->stride[a]) % vec == 0;
+    return alike && (acc->split_stride - leader->split_stride) % vec == 0 &&
+           (acc->offset - leader->offset) % vec == 0;
+}
+
+/* The first access along runs of the narrowest elements, of an array whose base is aligned if there is one. */
+static const kn_access *leader_of(const kn_site *at, const kn_phase *ph, int vec)
+{
+    const kn_access *leader = NULL;
+    int least = 0;
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        const kn_access *acc = kn_element_access(ph, i);
+        if (!acc || acc->stride[ph->nest.naxes - 1] != 1)
+            continue;
+        const int bytes = kn_bytes(at->bufs[acc->buf].dtype),
+                  all = bytes * vec < 16 ? bytes * vec : 16,
+                  order = bytes + (at->align[acc->buf] % all ? 16 : 0);
+        if (!leader || order < least) {
+            leader = acc;
+            least = order;
+        }
+    }
+    return leader;
+}
+
+bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec)
+{
+    const kn_access *leader = leader_of(at, ph, vec);
+    const kn_arena_mark here = kn_arena_here(at->arena);
+    shares s = begin_shares(at, ph);
+    bool fits = leader;
+    for (int i = 0; fits && i < kn_accesses(ph); i++) {
+        const kn_access *acc = kn_element_access(ph, i);
+        if (!acc)
+            continue;
+        const bool along = acc->stride[ph->nest.naxes - 1] == 1,
+                   alike = !along || begins_alike(at, ph, acc, leader, vec),
+                   load = i < ph->nest.values.len;
+        ph->how.transfers.data[i].scalarised = !alike;
+        fits = alike || (load && vec * kn_bytes(at->bufs[acc->buf].dtype) <= SCALARISED_BYTES);
+        count_share(at, ph, i, along, &s);
+    }
+    kn_arena_back(at->arena, here);
+    ph->how.by_run = fits && s.vectors > 0 && s.vectors >= s.scalarised;
+    if (ph->how.by_run)
+        kn_schedule_as(at->arena, ph, vec);
+    else
+        forget_scalarised(ph);
+    return ph->how.by_run;
 }
 
 /* ---- linear walks ---- */

@@ -26,8 +26,10 @@ static void write_shift(kn_cuda_writer *w, int r)
     const kn_red *red = &w->ph->nest.reds.data[r];
     const char *l = kn_vector_has_groups(w->ph) ? "l" : NULL;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
-    bool first = w->ph->how.cluster || w->ph->how.unaligned;
-    kn_cuda_open(w, first ? "if (members > 0)" : "if (begin < members)");
+    bool first = w->ph->how.cluster || w->ph->how.unaligned || w->ph->how.by_run;
+    kn_cuda_open(w, w->ph->how.by_run ? "if (edges > 0)"
+                    : first           ? "if (members > 0)"
+                                      : "if (begin < members)");
     kn_cuda_line(w, "const kn_count i = %s;", first ? "0" : "begin");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     kn_value_needs(w->ph, red->value, need);

@@ -196,6 +196,10 @@ static void write_flat(kn_cuda_writer *w)
 static void write_shape(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
+    if (ph->how.by_run) {
+        kn_cuda_run_shape(w);
+        return;
+    }
     kn_cuda_line(w, "const kn_count groups = %s, members = %s;",
                  kn_cuda_extents(w, 0, ph->nest.ngroup),
                  kn_cuda_extents(w, ph->nest.ngroup, ph->nest.naxes));
@@ -306,7 +310,9 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
         kn_cuda_unaligned_range(w);
     else if (!ph->how.cluster)
         write_range_of_rows(w, shares ? "live" : "");
-    if (ph->how.tail)
+    if (ph->how.by_run)
+        kn_cuda_run_range(w, shares ? "live" : "");
+    if (ph->how.tail || kn_edges_in_one_step(ph))
         kn_cuda_begin_tail(w);
     const char *first = kn_cuda_printed(w, "begin + (kn_count)lane * %d", ph->how.vec);
     const char *end = kn_cuda_vectors_end(ph);

@@ -151,7 +151,7 @@ static void write_register_tile_steps(kn_cuda_writer *w)
     w->in_register_tile = false;
 }
 
-static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
+void kn_cuda_write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     if (w->loop->batch) {
         write_batches(w, by);
@@ -192,7 +192,7 @@ static void write_resident_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
     w->resident = true;
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] = kn_part_on_chip(w->k, w->ph, i) > 0;
-    write_loop(w, &on_chip);
+    kn_cuda_write_loop(w, &on_chip);
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] = false;
     w->resident = false;
@@ -213,9 +213,9 @@ static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
         cols ? "item" : "first", w->block, by->step);
     if (!w->loop->backwards) {
         write_resident_steps(w, by);
-        write_loop(w, &in_memory);
+        kn_cuda_write_loop(w, &in_memory);
     } else {
-        write_loop(w, &in_memory);
+        kn_cuda_write_loop(w, &in_memory);
         write_resident_steps(w, by);
     }
 }
@@ -247,7 +247,7 @@ static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
             w,
             "const kn_count remaining = live && from + row < to ? (to - from - row - 1) / %d + 1 : 0;",
             w->ph->how.tpg);
-        write_loop(w, &within);
+        kn_cuda_write_loop(w, &within);
     }
     kn_cuda_close_tile(w);
     w->tiled = false;
@@ -307,7 +307,7 @@ static void write_arrivals(kn_cuda_writer *w, const char *first)
 {
     const kn_cuda_stride piece = stride_of_chunk(w);
     kn_cuda_open_arrivals(w, first);
-    write_loop(w, &piece);
+    kn_cuda_write_loop(w, &piece);
     kn_cuda_close_arrivals(w);
 }
 
@@ -342,9 +342,11 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     else if (arriving)
         write_arrivals(w, by->first);
     else
-        write_loop(w, ph->how.rest_in_registers ? &in_shared : by);
-    if (ph->how.tail)
+        kn_cuda_write_loop(w, ph->how.rest_in_registers ? &in_shared : by);
+    if (ph->how.tail || kn_edges_in_one_step(ph))
         kn_cuda_write_tail(w);
+    else if (ph->how.by_run)
+        kn_cuda_write_edges(w);
     kn_cuda_combine(w, t);
 }
 

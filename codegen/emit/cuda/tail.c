@@ -1,4 +1,4 @@
-/* The tail of a single run: the elements behind its last whole vector, fewer than a vector has. Threads take one each,
+/* The tail of a single run, or its edges where vectors go by run and each thread has one at most. The tail: the elements behind its last whole vector, fewer than a vector has. Threads take one each,
  * in a step behind the loop of each sweep. It is the last threads that do: the last vectors mostly leave them idle. Rows
  * load it before their first sweep: codegen/kir/remainder.h. */
 #include "codegen/emit/cuda/writer.h"
@@ -22,10 +22,13 @@ static void enter_tail(kn_cuda_writer *w)
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, n);
     w->need = KN_NEW_ARRAY(w->t->arena, bool, n);
     w->in_tail = true;
+    w->on_edges = w->ph->how.by_run;
 }
 
 static kn_cuda_unrolled step_of_tail(kn_cuda_writer *w)
 {
+    if (w->on_edges)
+        return (kn_cuda_unrolled){1, "first_edge", "i < edges_end"};
     const bool part = w->ph->how.walk == KN_WALK_ROWS && kn_shares_block(w->k, w->ph);
     const char *workers =
         part ? kn_cuda_printed(w, "%d", w->ph->how.tpg) : kn_cuda_block_times(w, 1);

@@ -15,6 +15,7 @@
  *   transpose.c   transposed accesses, through tiles in shared memory or by in-register transposes
  *   copies.c      asynchronous copies into shared memory
  *   unrolled.c    steps that are unrolled because each has registers of its own
+ *   runs.c        vectors by run, and the edges of runs
  *   tail.c        what whole vectors leave of a single run
  *   scatter_sum.c members that a block compacts by their destinations
  *   sweep.c       the sweeps of a phase over the members of a group
@@ -71,6 +72,7 @@ typedef struct kn_cuda_writer {
     const kn_phase *tail; /* the phase as it is for a tail */
     bool in_tail;         /* they are the tail's */
     bool *loaded_tail;    /* `loaded` of these */
+    bool on_edges;        /* by_run: they are the edges' */
     kn_cuda_quotients quotients;
     bool before_steps; /* the passes are over all steps */
 } kn_cuda_writer;
@@ -368,6 +370,16 @@ void kn_cuda_compute_ahead(kn_cuda_writer *w, const kn_cuda_stride *by);
 /* Before the loop over groups: loads what is the same for all of them into registers. */
 void kn_cuda_load_hoisted(kn_cuda_writer *w, const kn_cuda_stride *by);
 
+/* ---- runs.c ---- */
+
+/* The groups and members of a phase whose vectors go by run, and its edges; in a group, a thread's share of the edges. */
+void kn_cuda_run_shape(kn_cuda_writer *w);
+void kn_cuda_run_range(kn_cuda_writer *w, const char *live);
+/* Declares the indices of vector, or edge, i. */
+void kn_cuda_write_axes_of_run(kn_cuda_writer *w);
+/* Behind the vectors of a sweep: its edges. */
+void kn_cuda_write_edges(kn_cuda_writer *w);
+
 /* ---- tail.c ---- */
 
 /* Declares where the tail of the members up to `end` begins, and where it ends for this worker: nowhere unless `mine`,
@@ -391,6 +403,8 @@ int kn_cuda_last_stage(const kn_phase *ph);
 void kn_cuda_load_rest(kn_cuda_writer *w);
 /* All sweeps of the phase over a group, with the group's values and stores before, between and after them. `leader` is
  * true of the thread that stores a group's results. */
+/* The current loop of the phase, over these members. */
+void kn_cuda_write_loop(kn_cuda_writer *w, const kn_cuda_stride *by);
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader);
 
 /* ---- group.c ---- */

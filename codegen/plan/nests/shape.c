@@ -51,6 +51,18 @@ static kn_phase *shaped(const kn_site *at, const kn_phase *raw, int n, bool alon
     return phases;
 }
 
+const kn_phase *kn_shaped_by_run(kn_planner *p, kn_shaped *s)
+{
+    kn_site at = kn_planner_site(p);
+    if (s->by_run)
+        return s->by_run;
+    at.arena = p->shapes->arena;
+    s->by_run = copies(at.arena, s->phases, s->n);
+    for (int i = 0; i < s->n; i++)
+        kn_schedule_runs(&at, &s->by_run[i]);
+    return s->by_run;
+}
+
 kn_shaped *kn_shape(kn_planner *p, const kn_phase *raw, int n, bool alone)
 {
     kn_shapes *all = p->shapes;

@@ -13,6 +13,12 @@ template <bool B> struct kn_bool {
 
 template <class T> __device__ __forceinline__ T kn_least(T a, T b) { return a < b ? a : b; }
 
+// How many elements from p on are in front of the first that N elements are aligned at.
+template <int N, class T> __device__ __forceinline__ unsigned kn_run_head(const T *p)
+{
+    return (unsigned)(0 - (unsigned)(size_t)p / (unsigned)sizeof(T)) % N;
+}
+
 // How many of first, first + step, ... are below `end`; and the first that is not.
 template <class T> __device__ __forceinline__ T kn_steps(T first, T end, T step)
 {
