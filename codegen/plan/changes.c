@@ -28,20 +28,26 @@ bool kn_hashes_add(kn_arena *a, kn_hashes *h, uint64_t hash)
 
 /* ---- changes; those of one state live in trials.scratch ---- */
 
+static const kn_tried *from_of(const kn_search *s) { return &s->states.data[s->from]; }
+
 /* Of the parts, and what the state says of values that cross. */
 static uint64_t asked_hash(const kn_search *s, const int *part_of)
 {
-    const size_t n = (size_t)s->regions->graph->nodes.len;
+    const size_t n = (size_t)s->problem->graph->nodes.len;
     const kn_reuse *reuse = s->states.data[s->from].reuse;
     uint64_t key = kn_hash(part_of, sizeof *part_of * n, 0);
     return reuse ? kn_hash(reuse, sizeof *reuse * n, key) : key;
 }
 
-/* But for what cannot gain, comes to what was asked already, or has lost where that counts. */
+/* Has a change of this kind lost, where that counts? */
+static bool has_lost(const kn_search *s, uint64_t kind)
+{
+    return s->only_new && kn_hashes_have(&s->lost, kind);
+}
+
+/* But for what cannot gain, or comes to what was asked already. */
 static void add_change(kn_search *s, kn_change c, const int *part_of)
 {
-    if (s->only_new && kn_hashes_have(&s->lost, c.kind))
-        return;
     if (c.toggled < 0 && !kn_hashes_add(s->a, &s->asked, asked_hash(s, part_of)))
         return;
     c.number = s->changes.len;
@@ -53,29 +59,31 @@ static void add_change(kn_search *s, kn_change c, const int *part_of)
 static void add_merged(kn_search *s, const kn_merge *merges, int n, uint64_t kind)
 {
     add_change(s, (kn_change){.merges = merges, .n = n, .toggled = -1, .kind = kind},
-               kn_parts_by(&s->trials.scratch, s->regions->graph, merges, n));
+               kn_parts_by(&s->trials.scratch, s->problem->graph, merges, n));
 }
 
 /* What undoing a merge is, wherever it was done. */
 static uint64_t kind_undone(const kn_search *s, int merge)
 {
-    return kn_hash(&s->regions->merges.data[merge], sizeof(kn_merge), 1);
+    return kn_hash(&from_of(s)->merges[merge], sizeof(kn_merge), 1);
 }
 
 static const kn_merge *without_merge(kn_search *s, int without, int *n)
 {
-    const kn_regions *from = s->regions;
-    kn_merge *merges = KN_NEW_ARRAY(&s->trials.scratch, kn_merge, from->merges.len + 1);
+    const kn_tried *from = from_of(s);
+    kn_merge *merges = KN_NEW_ARRAY(&s->trials.scratch, kn_merge, from->n + 1);
     *n = 0;
-    for (int i = 0; i < from->merges.len; i++)
+    for (int i = 0; i < from->n; i++)
         if (i != without)
-            merges[(*n)++] = from->merges.data[i];
+            merges[(*n)++] = from->merges[i];
     return merges;
 }
 
 static void add_undone(kn_search *s, int without)
 {
     int n;
+    if (has_lost(s, kind_undone(s, without)))
+        return;
     const kn_merge *merges = without_merge(s, without, &n);
     add_merged(s, merges, n, kind_undone(s, without));
 }
@@ -102,16 +110,19 @@ static bool moves(const touching *t, int a, int b)
 /* One more merge than theirs. */
 static void add_merge(const touching *t, kn_merge more)
 {
+    const uint64_t kind = kn_hash(&more, sizeof more, t->undone);
+    if (has_lost(t->s, kind))
+        return;
     kn_merge *merges = KN_NEW_ARRAY(&t->s->trials.scratch, kn_merge, t->n + 1);
     if (t->n)
         memcpy(merges, t->merges, sizeof *merges * (size_t)t->n);
     merges[t->n] = more;
-    add_merged(t->s, merges, t->n + 1, kn_hash(&more, sizeof more, t->undone));
+    add_merged(t->s, merges, t->n + 1, kind);
 }
 
 static void meet(touching *t, const kn_node *x, const kn_node *y)
 {
-    const int n = t->s->regions->graph->nodes.len, a = t->part_of[x->id], b = t->part_of[y->id];
+    const int n = t->s->problem->graph->nodes.len, a = t->part_of[x->id], b = t->part_of[y->id];
     if (a < 0 || a == b || t->met[a * n + b] || (t->before && !moves(t, a, b)))
         return;
     t->met[a * n + b] = t->met[b * n + a] = true;
@@ -135,7 +146,7 @@ static void add_reader(touching *t, const kn_node *x, const kn_node *reader)
 static const uint64_t *find_reads(const touching *t)
 {
     const kn_search *s = t->s;
-    const kn_graph *g = s->regions->graph;
+    const kn_graph *g = s->problem->graph;
     const bool *again = s->states.data[s->from].again;
     uint64_t *reads = KN_NEW_ARRAY(&t->s->trials.scratch, uint64_t, g->nodes.len + 1);
     for (int i = 0; i < g->nodes.len; i++)
@@ -150,7 +161,7 @@ static const uint64_t *find_reads(const touching *t)
 static void add_touching(touching *t)
 {
     kn_search *s = t->s;
-    const kn_graph *g = s->regions->graph;
+    const kn_graph *g = s->problem->graph;
     t->met = KN_NEW_ARRAY(&s->trials.scratch, bool, g->nodes.len * g->nodes.len + 1);
     t->readers = kn_alloc(&s->trials.scratch, sizeof *t->readers * (size_t)(g->nodes.len + 1));
     const uint64_t *reads = find_reads(t);
@@ -162,24 +173,23 @@ static void add_touching(touching *t)
 
 static void add_merges(kn_search *s, const int *part_of)
 {
-    const kn_regions *from = s->regions;
-    add_touching(&(touching){
-        .s = s, .merges = from->merges.data, .n = from->merges.len, .part_of = part_of});
+    const kn_tried *from = from_of(s);
+    add_touching(&(touching){.s = s, .merges = from->merges, .n = from->n, .part_of = part_of});
 }
 
 /* Undoes a merge, and merges either half with another region. */
 static void add_moves(kn_search *s, int without, const int *before)
 {
-    const kn_regions *from = s->regions;
     int n = 0;
     const kn_merge *merges = without_merge(s, without, &n);
-    add_touching(&(touching){.s = s,
-                             .merges = merges,
-                             .n = n,
-                             .part_of = kn_parts_by(&s->trials.scratch, from->graph, merges, n),
-                             .undone = kind_undone(s, without),
-                             .parted = before[from->merges.data[without].a],
-                             .before = before});
+    add_touching(
+        &(touching){.s = s,
+                    .merges = merges,
+                    .n = n,
+                    .part_of = kn_parts_by(&s->trials.scratch, s->problem->graph, merges, n),
+                    .undone = kind_undone(s, without),
+                    .parted = before[from_of(s)->merges[without].a],
+                    .before = before});
 }
 
 static int lowest_first(const void *a, const void *b)
@@ -199,19 +209,20 @@ static void sort_changes(kn_search *s, int first)
 /* Moves come last: what they gain, one of the others often gains too. */
 void kn_find_changes(kn_search *s)
 {
-    const kn_regions *from = s->regions;
-    const int *part_of = kn_parts_of(&s->trials.scratch, from);
-    const bool *cross = kn_crossing(&s->trials.scratch, from);
+    const kn_graph *g = s->problem->graph;
+    const kn_tried *from = from_of(s);
+    const int *part_of = kn_parts_by(&s->trials.scratch, g, from->merges, from->n);
+    const bool *cross = kn_crossing(&s->trials.scratch, g, part_of);
     s->changes.len = 0;
-    for (int i = 0; i < from->merges.len; i++)
+    for (int i = 0; i < from->n; i++)
         add_undone(s, i);
     add_merges(s, part_of);
-    for (int i = 0; i < from->graph->nodes.len; i++)
-        if (cross[i])
+    for (int i = 0; i < g->nodes.len; i++)
+        if (cross[i] && !has_lost(s, kn_hash(&i, sizeof i, 2)))
             add_change(s, (kn_change){.toggled = i, .kind = kn_hash(&i, sizeof i, 2)}, part_of);
     sort_changes(s, 0);
     const int first_move = s->changes.len;
-    for (int i = 0; i < from->merges.len; i++)
+    for (int i = 0; i < from->n; i++)
         add_moves(s, i, part_of);
     sort_changes(s, first_move);
 }

@@ -53,25 +53,26 @@ static const kn_bounding *bounds_of(kn_search *s)
 
 bool kn_may_gain(kn_search *s, const int *part_of, double *bound)
 {
+    if (!kn_bonds_hold(&s->bonds, part_of))
+        return false;
     *bound = kn_partition_bound(bounds_of(s), part_of);
-    return kn_bonds_hold(&s->bonds, part_of) && *bound < to_beat(s);
+    return *bound < to_beat(s);
 }
 
-/* Does the region of x store it for another's node? */
-static bool crosses(const kn_regions *r, const kn_node *x, const kn_node *user)
+/* Does the part of x store it for another's node? */
+static bool crosses(const int *part_of, const kn_node *x, const kn_node *user)
 {
-    return kn_ops[x->op].cls == KN_ELEM && r->of[x->id] && r->of[user->id] &&
-           r->of[x->id] != r->of[user->id];
+    return kn_ops[x->op].cls == KN_ELEM && part_of[x->id] >= 0 && part_of[user->id] >= 0 &&
+           part_of[x->id] != part_of[user->id];
 }
 
-const bool *kn_crossing(kn_arena *a, const kn_regions *r)
+const bool *kn_crossing(kn_arena *a, const kn_graph *g, const int *part_of)
 {
-    const kn_graph *g = r->graph;
     bool *cross = KN_NEW_ARRAY(a, bool, g->nodes.len + 1);
     for (int i = 0; i < g->nodes.len; i++)
         for (int k = 0; k < g->nodes.data[i]->nin; k++) {
             const kn_node *x = kn_use_of(g, g->nodes.data[i], k).base;
-            cross[x->id] = cross[x->id] || crosses(r, x, g->nodes.data[i]);
+            cross[x->id] = cross[x->id] || crosses(part_of, x, g->nodes.data[i]);
         }
     for (int o = 0; o < g->outputs.len; o++) /* stored whatever reads them */
         cross[g->outputs.data[o].node->id] = false;
@@ -89,18 +90,21 @@ static bool is_worth_it(const kn_search *s)
     return gain > 0 && (double)(kn_work_done() - s->begun) < most;
 }
 
+static uint64_t key_of(const kn_search *s, const int *part_of, const kn_reuse *reuse)
+{
+    const size_t n = (size_t)s->problem->graph->nodes.len;
+    return kn_hash(reuse, sizeof *reuse * n, kn_hash(part_of, sizeof *part_of * n, 0));
+}
+
 /* Notes that these regions are planned so; false: they were before. */
 static bool note(kn_search *s, const kn_regions *r, const kn_reuse *reuse)
 {
-    const size_t n = (size_t)r->graph->nodes.len;
-    uint64_t key = kn_hash(kn_parts_of(s->a, r), sizeof(int) * n, 0);
-    key = kn_hash(reuse, sizeof *reuse * n, key);
-    return kn_hashes_add(s->a, &s->seen, key);
+    return kn_hashes_add(s->a, &s->seen, key_of(s, kn_parts_of(&s->trials.scratch, r), reuse));
 }
 
 kn_reuse *kn_outcome(kn_arena *a, const kn_regions *r, const bool *again)
 {
-    const bool *cross = kn_crossing(a, r);
+    const bool *cross = kn_crossing(a, r->graph, kn_parts_of(a, r));
     kn_reuse *reuse = KN_NEW_ARRAY(a, kn_reuse, r->graph->nodes.len + 1);
     for (int i = 0; i < r->graph->nodes.len; i++)
         reuse[i] = !cross[i] ? KN_REUSE_BY_COST : again[i] ? KN_REUSE_RECOMPUTE : KN_REUSE_KEEP;
@@ -169,19 +173,22 @@ static void add_state(kn_search *s, const kn_regions *r, const kn_trial *t, cons
     const int n = r->merges.len;
     const kn_merge *merges = kn_alloc_copy(s->a, r->merges.data, sizeof *merges * (size_t)n);
     const kn_reuse *became = t->copies ? NULL : kn_outcome(s->a, r, t->again);
-    const uint64_t content = kn_is_large(r->graph) || t->copies ? (uint64_t)s->states.len
-                                                                : content_of(s->a, r, t->again);
-    const kn_tried new = {.ns = t->ns,
-                          .merges = merges,
-                          .n = n,
-                          .reuse = reuse,
-                          .outcome = became,
-                          .again = t->again,
-                          .content = content,
-                          .expanded = t->copies,
-                          .done = t->copies,
-                          .twin = was_expanded(s, content, true),
-                          .alike = expanded_alike(s, t->ns)};
+    const uint64_t content = kn_is_large(r->graph) || t->copies
+                                 ? (uint64_t)s->states.len
+                                 : content_of(&s->trials.scratch, r, t->again);
+    const kn_tried new = {
+        .ns = t->ns,
+        .merges = merges,
+        .n = n,
+        .reuse =
+            reuse ? kn_alloc_copy(s->a, reuse, sizeof *reuse * (size_t)r->graph->nodes.len) : NULL,
+        .outcome = became,
+        .again = t->again,
+        .content = content,
+        .expanded = t->copies,
+        .done = t->copies,
+        .twin = was_expanded(s, content, true),
+        .alike = expanded_alike(s, t->ns)};
     kn_push(s->a, &s->states, new);
     if (became) /* asked for by its outcome it would be the same plan */
         note(s, r, became);
@@ -205,28 +212,50 @@ static kn_status try_plan(kn_search *s, kn_regions *regions, const kn_reuse *reu
     return KN_OK;
 }
 
-/* Plans with each value that crosses kept or rematerialised by its cost where the state does not say, and with all
- * rematerialised. Where the first computes what a state does that was changed, also with those kept that cost does not keep. */
+/* What becomes of the values that cross. */
+typedef struct ways {
+    kn_reuse *by_cost; /* kept or rematerialised by their cost, where the state does not say */
+    kn_reuse *again;   /* rematerialised */
+    kn_reuse *kept;    /* those that cost does not keep, too */
+} ways;
+
+static ways ways_of(kn_search *s, const int *part_of)
+{
+    kn_arena *a = &s->trials.scratch;
+    const kn_graph *g = s->problem->graph;
+    const int n = g->nodes.len;
+    const bool *cross = kn_crossing(a, g, part_of);
+    const kn_reuse *from = s->states.data[s->from].reuse;
+    const ways w = {KN_NEW_ARRAY(a, kn_reuse, n + 1), KN_NEW_ARRAY(a, kn_reuse, n + 1),
+                    KN_NEW_ARRAY(a, kn_reuse, n + 1)};
+    for (int i = 0; i < n; i++) {
+        w.by_cost[i] = cross[i] && from ? from[i] : KN_REUSE_BY_COST;
+        w.again[i] = cross[i] ? KN_REUSE_RECOMPUTE : KN_REUSE_BY_COST;
+        w.kept[i] = cross[i] && w.by_cost[i] == KN_REUSE_BY_COST ? KN_REUSE_KEEP : w.by_cost[i];
+    }
+    return w;
+}
+
+/* Plans regions in the first two ways. Where the first computes what a state does that was changed, also in the third. */
 static kn_status try_ways(kn_search *s, kn_regions *regions)
 {
-    const int n = regions->graph->nodes.len, states = s->states.len;
-    const bool *cross = kn_crossing(s->a, regions);
-    const kn_reuse *from = s->states.data[s->from].reuse;
-    kn_reuse *by_cost = KN_NEW_ARRAY(s->a, kn_reuse, n + 1);
-    kn_reuse *again = KN_NEW_ARRAY(s->a, kn_reuse, n + 1);
-    kn_reuse *kept = KN_NEW_ARRAY(s->a, kn_reuse, n + 1);
-    for (int i = 0; i < n; i++) {
-        by_cost[i] = cross[i] && from ? from[i] : KN_REUSE_BY_COST;
-        again[i] = cross[i] ? KN_REUSE_RECOMPUTE : KN_REUSE_BY_COST;
-        kept[i] = cross[i] && by_cost[i] == KN_REUSE_BY_COST ? KN_REUSE_KEEP : by_cost[i];
-    }
-    KN_TRY(try_plan(s, regions, by_cost));
+    const int states = s->states.len;
+    const ways w = ways_of(s, kn_parts_of(&s->trials.scratch, regions));
+    KN_TRY(try_plan(s, regions, w.by_cost));
     if (kn_is_large(regions->graph))
         return KN_OK;
     const bool known =
         s->states.len > states && was_expanded(s, s->states.data[states].content, false);
-    KN_TRY(try_plan(s, regions, again));
-    return known ? try_plan(s, regions, kept) : KN_OK;
+    KN_TRY(try_plan(s, regions, w.again));
+    return known ? try_plan(s, regions, w.kept) : KN_OK;
+}
+
+/* Were these parts planned in the first two ways? Then their regions need not be formed again. */
+static bool are_planned(kn_search *s, const int *part_of)
+{
+    const ways w = ways_of(s, part_of);
+    return kn_hashes_have(&s->seen, key_of(s, part_of, w.by_cost)) &&
+           kn_hashes_have(&s->seen, key_of(s, part_of, w.again));
 }
 
 /* The regions that merges lead to, in memory of one trial. */
@@ -241,14 +270,16 @@ static kn_status try_change(kn_search *s, const kn_change *c)
     const kn_tried *from = &s->states.data[s->from];
     const double ns = from->ns;
     const int first = s->states.len;
+    if (c->toggled >= 0 && !s->regions)
+        s->regions = form(s, from->merges, from->n);
     const kn_arena_mark here = kn_arena_here(&s->trials.scratch);
     if (c->toggled < 0) {
-        KN_TRY(try_ways(s, form(s, c->merges, c->n)));
+        if (!are_planned(s, kn_parts_by(&s->trials.scratch, s->problem->graph, c->merges, c->n)))
+            KN_TRY(try_ways(s, form(s, c->merges, c->n)));
     } else {
-        kn_regions *regions = form(s, from->merges, from->n);
-        kn_reuse *reuse = kn_outcome(s->a, regions, from->again);
+        kn_reuse *reuse = kn_outcome(&s->trials.scratch, s->regions, from->again);
         reuse[c->toggled] = from->again[c->toggled] ? KN_REUSE_KEEP : KN_REUSE_RECOMPUTE;
-        KN_TRY(try_plan(s, regions, reuse));
+        KN_TRY(try_plan(s, s->regions, reuse));
     }
     bool lost = true;
     for (int i = first; i < s->states.len; i++)
@@ -268,7 +299,7 @@ static kn_status try_orders(kn_search *s)
         const kn_arena_mark here = kn_arena_here(&s->trials.scratch);
         const int best = s->best;
         kn_regions *regions = kn_regions_form_in(&s->trials.scratch, pr->graph, pr->sizes, order);
-        if (kn_may_gain(s, kn_parts_of(s->a, regions), &bound))
+        if (kn_may_gain(s, kn_parts_of(&s->trials.scratch, regions), &bound))
             KN_TRY(try_ways(s, regions));
         s->order = s->best != best ? order : s->order;
         kn_arena_back(&s->trials.scratch, here);
@@ -328,7 +359,7 @@ static kn_status try_shared_apart(kn_search *s)
             merge_others(s, &o, g->nodes.data[i]);
     if (o.any) {
         kn_regions *regions = form(s, o.merges.data, o.merges.len);
-        if (kn_may_gain(s, kn_parts_of(s->a, regions), &bound))
+        if (kn_may_gain(s, kn_parts_of(&s->trials.scratch, regions), &bound))
             KN_TRY(try_ways(s, regions));
     }
     kn_arena_back(&s->trials.scratch, here);
@@ -376,7 +407,7 @@ static kn_status expand(kn_search *s)
     const int64_t before = kn_work_done();
     kn_tried *from = &s->states.data[s->from];
     note_expanded(s, from);
-    s->regions = form(s, from->merges, from->n);
+    s->regions = NULL;
     kn_find_changes(s);
     for (int i = 0; i < s->changes.len && is_worth_it(s); i++)
         if (s->changes.data[i].bound < to_beat(s))

@@ -59,18 +59,18 @@ typedef struct kn_search {
     int64_t begun;           /* steps of work before */
     int64_t on_new, on_all;  /* steps of work on changes of kinds that have not lost, and of all */
     int tried;
-    int best; /* a state */
-    int from; /* the state that changes are of, and its regions */
-    const kn_regions *regions;
-    bool only_new; /* of kinds that have not lost */
+    int best;            /* a state */
+    int from;            /* the state that changes are of */
+    kn_regions *regions; /* its regions; NULL: not formed yet */
+    bool only_new;       /* of kinds that have not lost */
     KN_VEC(kn_change) changes;
     int order; /* of merging, that the best is of */
 } kn_search;
 
 /* Of partitions that bonds allow: is one with these parts worth planning? *bound: its lower bound. */
 bool kn_may_gain(kn_search *s, const int *part_of, double *bound);
-/* Per node: does its value cross from its region to another, which loads it or computes it again? */
-const bool *kn_crossing(kn_arena *a, const kn_regions *r);
+/* Per node: does its value cross from its part to another, which loads it or computes it again? */
+const bool *kn_crossing(kn_arena *a, const kn_graph *g, const int *part_of);
 
 /* The merging of a state. */
 kn_merging kn_merging_of(const kn_search *s, const kn_tried *from);
