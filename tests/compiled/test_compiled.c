@@ -1,7 +1,8 @@
 /* Compiled kernels of the CPU device against its interpreter: the same bits, on random programs and on those of
  * tests/golden/programs, and of what went wrong, here; and against the reference interpreter, within its bounds.
  *
- * KILN_FUZZ: how many programs; KILN_SEED: the first one's seed. Each kernel takes a run of the host's compiler. */
+ * KILN_FUZZ: how many programs; KILN_SEED: the first one's seed. KILN_EVERY: at every which of the sizes those of tests/compiled
+ * are tried, another first for each. Each kernel takes a run of the host's compiler. */
 #include <glob.h>
 #include <math.h>
 #include <stdlib.h>
@@ -115,21 +116,22 @@ static void test_random_programs(void **state)
 }
 
 /* Rows and columns, long and short, of several runs and of one; rows of several blocks of lanes, whose last is no multiple of
- * a vector. */
+ * a vector. D is long where M is not, for arrays of both. */
 static void test_golden_programs(void **state)
 {
-    static const char *const sizes[] = {"N=3 C=1061 H=1 W=2 M=2085", "N=7 C=130 H=1 W=2 M=67",
-                                        "N=2 C=64 H=17 W=31 M=300", "N=300 C=32 H=2 W=2 M=16",
-                                        "N=0 C=32 H=2 W=3 M=4"};
+    static const char *const sizes[] = {
+        "N=3 C=1061 D=61 H=1 W=2 M=2085", "N=7 C=130 D=130 H=1 W=2 M=67",
+        "N=2 C=64 D=64 H=17 W=31 M=300", "N=300 C=32 D=32 H=2 W=2 M=16",
+        "N=0 C=32 D=32 H=2 W=3 M=4"};
     glob_t files;
     (void)state;
     need_compiler();
     assert_int_equal(glob("tests/compiled/*.kiln", 0, NULL, &files), 0);
-    /* these at the first size and every second other, the rest, and sanitized ones, at one */
-    const size_t own = files.gl_pathc;
+    /* these at the first size and every second other, or at every n-th; the rest, and sanitized ones, at one */
+    const size_t own = files.gl_pathc, every = setting("KILN_EVERY", EFFORT(1, 5));
     assert_int_equal(glob("tests/golden/programs/*.kiln", GLOB_APPEND, NULL, &files), 0);
     for (size_t f = 0; f < files.gl_pathc; f += f < own ? 1 : EFFORT(1, 5)) {
-        const size_t step = f < own ? EFFORT(1, 5) : 5;
+        const size_t step = f < own ? every : 5;
         for (size_t s = f % step; s < sizeof sizes / sizeof *sizes; s += step) {
             kn_arena a;
             if (step == 1 && s > 0 && (s + f) % 2)
