@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* NVIDIA H200. */
+/* By the driver's name of it. */
+static const char name_of_gpu[] = "NVIDIA H200";
 static const kn_machine gpu = {
     .launch = 2700,
     .memory = 4130,
@@ -57,12 +58,11 @@ static const kn_machine cpu = {
     .addition = 0.5,
 };
 
-/* GPUs with an H200's multiprocessors, whose memory differs; by the driver's names. */
+/* GPUs with its multiprocessors, whose memory differs. */
 static const struct {
     const char *name;
     double memory, stream;
 } known[] = {
-    {"NVIDIA H200", 4130, 4400},
     {"NVIDIA H100 80GB HBM3", 2870, 3055},
 };
 
@@ -75,7 +75,10 @@ bool kn_machine_named(const char *name, kn_machine *m)
             m->stream = known[i].stream;
             return true;
         }
-    return false;
+    if (strcmp(name, name_of_gpu) != 0)
+        return false;
+    *m = gpu;
+    return true;
 }
 
 const kn_machine *kn_machine_of(const kn_target *target)

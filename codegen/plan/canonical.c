@@ -50,6 +50,9 @@ typedef struct classing {
     int64_t *sizes;           /* as far as they are known */
 } classing;
 
+/* Elements of an array of the class, or an element's offset, at most: in bytes, of which an element has 16, it fits four times. */
+static const int64_t most_elements = INT64_MAX / 64;
+
 static bool alike(int64_t x, int64_t y) { return x == y || (x > 1 && y > 1); }
 
 static bool node_is_alike(const classing *c, const kn_node *n)
@@ -60,7 +63,7 @@ static bool node_is_alike(const classing *c, const kn_node *n)
     for (int j = 0; j < n->rank; j++)
         if (!alike(own[j], shape[j]))
             return false;
-    return kn_count(shape, n->rank) <= INT64_MAX / 64;
+    return kn_count(shape, n->rank) <= most_elements;
 }
 
 static bool are_of_class(const classing *c)
@@ -141,7 +144,7 @@ static bool lay_out(const classing *c, const kn_layout *own, const int64_t *shap
         int64_t step = stride == reach ? canonical : rounded > canonical ? rounded : behind;
         to->stride[j] = own->stride[j] < 0 ? -step : step;
         if (__builtin_mul_overflow(stride, own->shape[j], &reach) ||
-            __builtin_mul_overflow(step, shape[j], &canonical) || canonical > INT64_MAX / 64)
+            __builtin_mul_overflow(step, shape[j], &canonical) || canonical > most_elements)
             return false;
     }
     kn_layout_ones(to);

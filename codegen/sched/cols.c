@@ -5,12 +5,9 @@
  * (measured: docs/lab/short-columns.md).
  *
  * If later sweeps read again what earlier ones read, a block keeps its groups in shared memory with all their
- * members, each thread its own, so that only combines need barriers. Columns too tall for a block are shared by the
- * blocks of a cluster, a range of members each; of those that are stored transposed and still too tall, tiles are
- * half a cache line wide. Tiles are wider than a line where members are few, or few blocks share them. Three blocks
- * share a multiprocessor where there are clusters. Transposed stores write whole lines in any case, so that half a
- * line a tile is better than more than 8 blocks that wait for each other; others are split instead. The sizes below,
- * and async copies, are measured: docs/lab/columns-on-chip.md. */
+ * members, each thread its own, so that only combines need barriers. How wide its tile is then, and whether the blocks
+ * of a cluster share the members, a range each, columns.c decides; here is what fits, and how it is bound. The sizes
+ * below, and async copies, are measured: docs/lab/columns-on-chip.md. */
 #include <stdlib.h>
 
 #include "codegen/model/resources.h"

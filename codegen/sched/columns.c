@@ -1,6 +1,11 @@
 /* Columns that are read again: how wide a block's tile is, and whether the blocks of a cluster share its members, and how
  * many. Rules, measured (docs/lab/columns-on-chip.md), choose where the machine is full; where it is not, what is
- * predicted to be quickest. */
+ * predicted to be quickest.
+ *
+ * Columns too tall for a block are shared by the blocks of a cluster; of those that are stored transposed and still too
+ * tall, tiles are half a cache line wide. Tiles are wider than a line where members are few, or few blocks share them.
+ * Three blocks share a multiprocessor where there are clusters. Transposed stores write whole lines in any case, so that
+ * half a line a tile is better than more than 8 blocks that wait for each other; others are split instead. */
 #include "codegen/model/predict.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"

@@ -225,7 +225,7 @@ static void finish(kn_native *n, item *it)
 
 /* ---- the background ---- */
 
-static item *next_item(kn_native *n, bool *wanted)
+static item *next_item(kn_native *n)
 {
     pthread_mutex_lock(&n->lock);
     while (!n->first && !n->closing)
@@ -234,7 +234,6 @@ static item *next_item(kn_native *n, bool *wanted)
     if (it) {
         n->first = it->next;
         n->last = n->first ? n->last : NULL;
-        *wanted = it->kernel->users > 1;
     }
     pthread_mutex_unlock(&n->lock);
     return it;
@@ -244,9 +243,8 @@ static item *next_item(kn_native *n, bool *wanted)
 static void *work(void *user)
 {
     kn_native *n = user;
-    bool wanted;
-    for (item *it; (it = next_item(n, &wanted)) != NULL;) {
-        if (wanted && compile(n, it) != KN_OK)
+    for (item *it; (it = next_item(n)) != NULL;) {
+        if (compile(n, it) != KN_OK)
             kn_clear_error(); /* interpreted, then */
         finish(n, it);
     }
@@ -265,6 +263,24 @@ static bool enqueue(kn_native *n, item *it)
     n->last = it;
     pthread_cond_signal(&n->more);
     return true;
+}
+
+/* Takes out what is of this kernel. A program of many kernels would otherwise leave their texts there long after they are
+ * gone, for compilers are slower than planners. */
+static void dequeue(kn_native *n, kn_native_kernel *kernel)
+{
+    pthread_mutex_lock(&n->lock);
+    n->last = NULL;
+    for (item **at = &n->first; *at;) {
+        if ((*at)->kernel == kernel) {
+            *at = (*at)->next;
+            kernel->users--;
+        } else {
+            n->last = *at;
+            at = &n->last->next;
+        }
+    }
+    pthread_mutex_unlock(&n->lock);
 }
 
 /* ---- a kernel's ---- */
@@ -360,8 +376,10 @@ kn_status kn_native_prepare(kn_native *n, const kn_kernel *k, const kn_c_mode *m
 
 void kn_native_discard(kn_native *n, kn_native_kernel *kernel)
 {
-    if (kernel)
-        release(n, kernel);
+    if (!kernel)
+        return;
+    dequeue(n, kernel);
+    release(n, kernel);
 }
 
 kn_status kn_native_get(kn_native *n, kn_native_kernel *kernel, const kn_kernel *k, int phase,

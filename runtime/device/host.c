@@ -17,7 +17,7 @@
 /* ---- running programs ---- */
 
 /* With both of its streams going to `out`. A child that may be ended has a process group of its own, so that what it
- * runs ends with it. */
+ * runs ends with it, and takes the signal, which the thread that starts it may block and the application ignore. */
 static int start(pid_t *pid, const char *file, char *const *argv, int out, bool group)
 {
     char **environment = kn_env_for_programs();
@@ -30,8 +30,16 @@ static int start(pid_t *pid, const char *file, char *const *argv, int out, bool 
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out, 1);
     posix_spawn_file_actions_adddup2(&actions, out, 2);
-    if (group)
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    if (group) {
+        sigset_t none, ending;
+        sigemptyset(&none);
+        sigemptyset(&ending);
+        sigaddset(&ending, SIGTERM);
+        posix_spawnattr_setsigmask(&attributes, &none);
+        posix_spawnattr_setsigdefault(&attributes, &ending);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                                  POSIX_SPAWN_SETSIGDEF);
+    }
     int failed = posix_spawn(pid, file, &actions, &attributes, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);

@@ -18,4 +18,4 @@ if [[ ! -e $runtime ]] || ! "$dir/cc" -shared -fPIC "$dir/x.c" -o "$dir/x.so" 2>
     exit 77
 fi
 [[ -z ${KILN_THOROUGH:-} ]] || export KILN_FUZZ=${KILN_FUZZ:-30}
-KILN_CC=$dir/cc KILN_CACHE_DIR=$dir/cache LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 "$program"
+KILN_EVERY=3 KILN_CC=$dir/cc KILN_CACHE_DIR=$dir/cache LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 "$program"

@@ -1,9 +1,9 @@
 /* Compiled kernels of the CPU device against its interpreter: the same bits, on random programs and on those of
  * tests/golden/programs, and of what went wrong, here; and against the reference interpreter, within its bounds.
  *
- * KILN_FUZZ: how many programs; KILN_SEED: the first one's seed. Each kernel takes a run of the host's compiler. */
+ * KILN_FUZZ: how many programs; KILN_SEED: the first one's seed. KILN_EVERY: at every which of the sizes those of tests/compiled
+ * are tried, another first for each. Each kernel takes a run of the host's compiler. */
 #include <glob.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -41,52 +41,14 @@ static int close_both(void **state)
     return 0;
 }
 
-static bool same_element(kn_dtype t, const char *x, const char *y)
-{
-    if (memcmp(x, y, (size_t)kn_bytes(t)) == 0)
-        return true;
-    if (!kn_is_inexact(t))
-        return false;
-    kn_scalar a = kn_scalar_load(t, x), b = kn_scalar_load(t, y);
-    bool real = memcmp(&a.f, &b.f, sizeof a.f) == 0 || (isnan(a.f) && isnan(b.f));
-    bool imaginary = memcmp(&a.im, &b.im, sizeof a.im) == 0 || (isnan(a.im) && isnan(b.im));
-    return real && imaginary;
-}
-
-/* Blocks of the outputs, copied. */
-static char **outputs_of(const program *p)
-{
-    char **copy = KN_NEW_ARRAY(p->arena, char *, p->graph->outputs.len + 1);
-    for (int o = 0; o < p->graph->outputs.len; o++)
-        copy[o] = kn_alloc_copy(p->arena, p->out[o].block, (size_t)memory_bytes(&p->out[o]));
-    return copy;
-}
-
-static double number_at(kn_dtype t, const char *x)
-{
-    const kn_scalar v = kn_scalar_load(t, x);
-    return kn_is_inexact(t) ? v.f : (double)v.i;
-}
-
 static void must_be_same(const program *p, const kn_program_options *o, const char *what)
 {
     static tally seen;
-    must_agree(p, interpreted, o, what, &seen);
-    char **want = outputs_of(p);
-    must_agree(p, compiled, o, what, &seen);
-    for (int i = 0; i < p->graph->outputs.len; i++) {
-        const memory *m = &p->out[i];
-        const int bytes = kn_bytes(m->dtype);
-        for (int64_t at = 0; at < m->elements; at++)
-            if (!same_element(m->dtype, want[i] + at * bytes, m->block + at * bytes))
-                fail_msg(
-                    "%s, KILN_SEED=%llu, fusion %s, schedule %s: element %lld of the block of %s "
-                    "is %.17g, compiled %.17g",
-                    what, (unsigned long long)p->seed, o->fusion ? "on" : "off",
-                    o->schedule ? o->schedule : "chosen", (long long)at,
-                    p->graph->outputs.data[i].name, number_at(m->dtype, want[i] + at * bytes),
-                    number_at(m->dtype, m->block + at * bytes));
-    }
+    kn_text why = kn_text_new(p->arena);
+    if (program_failure_on_both(p, interpreted, compiled, o, &why, &seen).fault != NO_FAULT)
+        fail_msg("%s, KILN_SEED=%llu, fusion %s, schedule %s, interpreted and compiled: %s", what,
+                 (unsigned long long)p->seed, o->fusion ? "on" : "off",
+                 o->schedule ? o->schedule : "chosen", kn_text_str(&why));
 }
 
 static void need_compiler(void)
@@ -115,21 +77,22 @@ static void test_random_programs(void **state)
 }
 
 /* Rows and columns, long and short, of several runs and of one; rows of several blocks of lanes, whose last is no multiple of
- * a vector. */
+ * a vector. D is long where M is not, for arrays of both. */
 static void test_golden_programs(void **state)
 {
-    static const char *const sizes[] = {"N=3 C=1061 H=1 W=2 M=2085", "N=7 C=130 H=1 W=2 M=67",
-                                        "N=2 C=64 H=17 W=31 M=300", "N=300 C=32 H=2 W=2 M=16",
-                                        "N=0 C=32 H=2 W=3 M=4"};
+    static const char *const sizes[] = {
+        "N=3 C=1061 D=61 H=1 W=2 M=2085", "N=7 C=130 D=130 H=1 W=2 M=67",
+        "N=2 C=64 D=64 H=17 W=31 M=300", "N=300 C=32 D=32 H=2 W=2 M=16",
+        "N=0 C=32 D=32 H=2 W=3 M=4"};
     glob_t files;
     (void)state;
     need_compiler();
     assert_int_equal(glob("tests/compiled/*.kiln", 0, NULL, &files), 0);
-    /* these at the first size and every second other, the rest, and sanitized ones, at one */
-    const size_t own = files.gl_pathc;
+    /* these at the first size and every second other, or at every n-th; the rest, and sanitized ones, at one */
+    const size_t own = files.gl_pathc, every = setting("KILN_EVERY", EFFORT(1, 5));
     assert_int_equal(glob("tests/golden/programs/*.kiln", GLOB_APPEND, NULL, &files), 0);
     for (size_t f = 0; f < files.gl_pathc; f += f < own ? 1 : EFFORT(1, 5)) {
-        const size_t step = f < own ? EFFORT(1, 5) : 5;
+        const size_t step = f < own ? every : 5;
         for (size_t s = f % step; s < sizeof sizes / sizeof *sizes; s += step) {
             kn_arena a;
             if (step == 1 && s > 0 && (s + f) % 2)

@@ -383,6 +383,52 @@ failure check_there(void *user, const program *p, const kn_program_options *o, k
     return program_failure(p, w->ctx, o, why, &w->tally);
 }
 
+/* ---- two devices ---- */
+
+/* To the bit, but for NaNs. */
+static bool same_element(kn_dtype t, const char *x, const char *y)
+{
+    if (memcmp(x, y, (size_t)kn_bytes(t)) == 0)
+        return true;
+    if (!kn_is_inexact(t))
+        return false;
+    kn_scalar a = kn_scalar_load(t, x), b = kn_scalar_load(t, y);
+    bool real = memcmp(&a.f, &b.f, sizeof a.f) == 0 || (isnan(a.f) && isnan(b.f));
+    bool imaginary = memcmp(&a.im, &b.im, sizeof a.im) == 0 || (isnan(a.im) && isnan(b.im));
+    return real && imaginary;
+}
+
+static fault compare_blocks(const program *p, int o, const char *want, kn_text *why)
+{
+    const memory *m = &p->out[o];
+    const int bytes = kn_bytes(m->dtype);
+    for (int64_t at = 0; at < m->elements; at++)
+        if (!same_element(m->dtype, want + at * bytes, m->block + at * bytes)) {
+            kn_putf(why, "element %lld of the block of %s is ", (long long)at,
+                    p->graph->outputs.data[o].name);
+            put_scalar(why, kn_scalar_load(m->dtype, want + at * bytes));
+            kn_put(why, ", on the other device ");
+            put_scalar(why, kn_scalar_load(m->dtype, m->block + at * bytes));
+            return OTHER_VALUE;
+        }
+    return NO_FAULT;
+}
+
+failure program_failure_on_both(const program *p, kn_context *ctx, kn_context *other,
+                                const kn_program_options *o, kn_text *why, tally *seen)
+{
+    char *want[MAX_ARGS];
+    failure f = program_failure(p, ctx, o, why, seen);
+    if (f.fault)
+        return f;
+    for (int i = 0; i < p->graph->outputs.len; i++)
+        want[i] = kn_alloc_copy(p->arena, p->out[i].block, (size_t)memory_bytes(&p->out[i]));
+    f = program_failure(p, other, o, why, seen);
+    for (int i = 0; i < p->graph->outputs.len && !f.fault; i++)
+        f.fault = compare_blocks(p, i, want[i], why);
+    return f;
+}
+
 /* ---- the CUDA generator, without a GPU ---- */
 
 static fault generate_once(const program *p, kn_program *prog, kn_arena *a, sources *out)

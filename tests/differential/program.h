@@ -138,6 +138,7 @@ enum { UNTOUCHED = 0x5a, POISON = 0xff };
 typedef enum fault {
     NO_FAULT,
     WRONG_VALUE,  /* a bool that is neither 0 nor 1 too */
+    OTHER_VALUE,  /* than on another device */
     STRAY_WRITE,  /* between an output's elements */
     LONG_WRITE,   /* behind the workspace */
     OTHER_SOURCE, /* the second time */
@@ -163,6 +164,9 @@ static inline bool same_failure(failure a, failure b)
 /* Runs on the context's device and compares; the reason of a failure in `why`. */
 failure program_failure(const program *p, kn_context *ctx, const kn_program_options *o,
                         kn_text *why, tally *t);
+/* On both contexts' devices, and then the outputs are the same to the bit, but for NaNs. */
+failure program_failure_on_both(const program *p, kn_context *ctx, kn_context *other,
+                                const kn_program_options *o, kn_text *why, tally *t);
 /* Did it pass? */
 bool program_check(const program *p, kn_context *ctx, const kn_program_options *o, kn_text *why,
                    tally *t);

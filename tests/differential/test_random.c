@@ -1,5 +1,6 @@
-/* Random programs on the CPU device against the reference interpreter, and through the CUDA
- * generator: kernels verified, sources the same twice and, where there is NVRTC, compiled.
+/* Random programs on the CPU device against the reference interpreter, in every way of planning them; and through the CUDA
+ * generator, as they are planned and in some other ways, in turn: kernels verified, sources the same twice and, where there
+ * is NVRTC, compiled.
  *
  * KILN_FUZZ: how many programs; KILN_SEED: the first one's seed. */
 #include <stdio.h>
@@ -10,6 +11,10 @@
 
 enum { PROGRAMS = EFFORT(500, 80), COMPILED = EFFORT(10, 2) };
 enum { ELEMENTS = 6000, MANY_ELEMENTS = 100000, MOST_REPORTS = 3 };
+enum {
+    OTHER_WAYS = 4
+}; /* beside the usual one; of all but that, each comes with a third of the programs */
+_Static_assert((OPTION_SETS - 1) % OTHER_WAYS == 0, "no way is left out");
 
 static int64_t elements(uint64_t seed) { return seed % 20 == 0 ? MANY_ELEMENTS : ELEMENTS; }
 
@@ -25,18 +30,16 @@ static const kn_program_options *every_way(uint64_t seed, int i)
     return &option_sets[i];
 }
 
-static void check_all(const char *device, check_fn check)
+static const kn_program_options *some_ways(uint64_t seed, int i)
+{
+    return &option_sets[i ? 1 + (seed * OTHER_WAYS + (uint64_t)i - 1) % (OPTION_SETS - 1) : 0];
+}
+
+static void check_all(const random_programs *r)
 {
     tally seen;
     kn_context *ctx = open_context("cpu");
-    const random_programs r = {.device = device,
-                               .programs = PROGRAMS,
-                               .most_reports = MOST_REPORTS,
-                               .elements = elements,
-                               .ways = OPTION_SETS,
-                               .way = every_way,
-                               .check = check};
-    assert_int_equal(check_random_programs(&r, ctx, &seen), 0);
+    assert_int_equal(check_random_programs(r, ctx, &seen), 0);
     kn_context_close(ctx);
     /* a test that compares nothing finds nothing */
     if (seen.compared + seen.skipped > 1000000)
@@ -46,13 +49,25 @@ static void check_all(const char *device, check_fn check)
 static void test_cpu(void **state)
 {
     (void)state;
-    check_all("cpu", check_there);
+    check_all(&(random_programs){.device = "cpu",
+                                 .programs = PROGRAMS,
+                                 .most_reports = MOST_REPORTS,
+                                 .elements = elements,
+                                 .ways = OPTION_SETS,
+                                 .way = every_way,
+                                 .check = check_there});
 }
 
 static void test_cuda_sources(void **state)
 {
     (void)state;
-    check_all("cuda", check_cuda);
+    check_all(&(random_programs){.device = "cuda",
+                                 .programs = PROGRAMS,
+                                 .most_reports = MOST_REPORTS,
+                                 .elements = elements,
+                                 .ways = 1 + OTHER_WAYS,
+                                 .way = some_ways,
+                                 .check = check_cuda});
 }
 
 static void test_cuda_compiles(void **state)

@@ -15,7 +15,7 @@
 #else
 #define LITTLE 128
 #endif
-enum { STACK = EFFORT(LITTLE, 2048) * 1024, DEEP = EFFORT(20000, 4000), NESTED = 195, SIZE = 4 };
+enum { STACK = EFFORT(LITTLE, 2048) * 1024, DEEP = EFFORT(8000, 4000), NESTED = 195, SIZE = 4 };
 
 typedef struct deep {
     const char *text, *device;

@@ -1,9 +1,8 @@
-/* Dispatch: what a run does not do after a prepare, variants and their memory, kernels compiled once, workspaces. On a
- * device that takes kernels and runs none. */
-#include <errno.h>
+/* Dispatch: what a run does not do after a prepare, variants and their memory, workspaces. On a device that takes kernels
+ * and runs none.
+ *
+ * KILN_FUZZ: how many series of random shapes have their kernels counted. */
 #include <stdio.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "bench/null_device.h"
 #include "tests/device.h"
@@ -275,13 +274,15 @@ static const char batchnorm[] =
 
 static char *place(int n) { return (char *)((uintptr_t)(n + 1) << 40); }
 
-/* Kernels for 1,000 random shapes of softmax. */
+enum { SERIES = EFFORT(4, 1), SOFTMAXES = EFFORT(1000, 300), BATCHNORMS = EFFORT(200, 60) };
+
+/* Kernels for random shapes of softmax. */
 static uint64_t softmax_classes(null_context *n, uint64_t random)
 {
     uint64_t before = n->dev.base.compiles;
     kiln_prog *p = compile(&n->ctx, softmax);
-    print_message("softmax, 1000 shapes\n");
-    for (int i = 0; i < 1000; i++) {
+    print_message("softmax, %d shapes\n", SOFTMAXES);
+    for (int i = 0; i < SOFTMAXES; i++) {
         const int64_t shape[] = {size_up_to(&random, 16384), size_up_to(&random, 16384)};
         assert_int_equal(run_shape(p, NULL, shape, 2), KILN_OK);
     }
@@ -289,13 +290,13 @@ static uint64_t softmax_classes(null_context *n, uint64_t random)
     return n->dev.base.compiles - before;
 }
 
-/* Kernels for 200 random shapes of batchnorm. */
+/* Kernels for random shapes of batchnorm. */
 static uint64_t batchnorm_classes(null_context *n, uint64_t random)
 {
     uint64_t before = n->dev.base.compiles;
     kiln_prog *p = compile(&n->ctx, batchnorm);
-    print_message("batchnorm, 200 shapes\n");
-    for (int i = 0; i < 200; i++) {
+    print_message("batchnorm, %d shapes\n", BATCHNORMS);
+    for (int i = 0; i < BATCHNORMS; i++) {
         const int64_t x[] = {size_up_to(&random, 64), size_up_to(&random, 512),
                              size_up_to(&random, 64), size_up_to(&random, 64)};
         const int64_t c[] = {x[1]}, kept[] = {1, x[1], 1, 1};
@@ -326,7 +327,9 @@ static uint64_t run_classes(null_context *n)
 static void test_classes(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= EFFORT(8, 2); seed++) {
+    const char *given = getenv("KILN_FUZZ");
+    const uint64_t series = given ? strtoull(given, NULL, 0) : SERIES;
+    for (uint64_t seed = 1; seed <= series; seed++) {
         null_context n;
         null_open(&n, &kn_malloc_allocator);
         n.dev.compile = note_kernel;
@@ -420,115 +423,6 @@ static void test_kinds_are_bounded(void **state)
     null_close(&n);
 }
 
-/* ---- kernels are compiled once, four at a time ---- */
-
-enum { THREADS = 8 };
-
-/* Compiles at a time. Each waits until there have been `meet` of them at once. */
-typedef struct crowd {
-    int now, most, meet;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool fail;
-} crowd;
-
-static kn_status slow_compile(null_device *dev, const kn_kernel *kernel)
-{
-    crowd *c = dev->user;
-    (void)kernel;
-    pthread_mutex_lock(&c->lock);
-    c->most = ++c->now > c->most ? c->now : c->most;
-    pthread_cond_broadcast(&c->changed);
-    struct timespec late;
-    clock_gettime(CLOCK_REALTIME, &late);
-    late.tv_sec += 60;
-    while (c->most < c->meet && pthread_cond_timedwait(&c->changed, &c->lock, &late) != ETIMEDOUT) {
-    }
-    pthread_mutex_unlock(&c->lock);
-    usleep(20000);
-    pthread_mutex_lock(&c->lock);
-    c->now--;
-    pthread_mutex_unlock(&c->lock);
-    return c->fail ? kn_fail(KN_COMPILE, "refused") : KN_OK;
-}
-
-typedef struct runner {
-    kiln_prog *prog;
-    kiln_status status;
-    char message[32];
-} runner;
-
-static void *run_one(void *user)
-{
-    runner *r = user;
-    const int64_t shape[] = {300, 500};
-    r->status = run_shape(r->prog, NULL, shape, 2);
-    snprintf(r->message, sizeof r->message, "%s", kiln_last_error());
-    return NULL;
-}
-
-static void run_together(runner *runners)
-{
-    pthread_t threads[THREADS];
-    for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, run_one, &runners[i]), 0);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
-}
-
-static void test_single_flight(void **state)
-{
-    (void)state;
-    crowd c = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-    runner runners[THREADS];
-    null_context n;
-    null_open(&n, &kn_malloc_allocator);
-    n.dev.compile = slow_compile;
-    n.dev.user = &c;
-
-    /* one program by all */
-    kiln_prog *p = compile(&n.ctx, softmax);
-    for (int i = 0; i < THREADS; i++)
-        runners[i].prog = p;
-    run_together(runners);
-    for (int i = 0; i < THREADS; i++)
-        assert_int_equal(runners[i].status, KILN_OK);
-    assert_int_equal(n.dev.base.compiles, 1);
-    assert_int_equal(c.most, 1);
-    kiln_prog_destroy(p);
-
-    /* a program each: different kernels side by side, but not all */
-    char text[256];
-    for (int i = 0; i < THREADS; i++) {
-        snprintf(text, sizeof text, "def f%d(x: f32[N, C]):\n    y = x + %d\n    return y\n", i, i);
-        runners[i].prog = compile(&n.ctx, text);
-    }
-    c.meet = KN_MAX_COMPILES;
-    run_together(runners);
-    assert_int_equal(n.dev.base.compiles, 1 + THREADS);
-    assert_int_equal(c.most, KN_MAX_COMPILES);
-    for (int i = 0; i < THREADS; i++) {
-        assert_int_equal(runners[i].status, KILN_OK);
-        kiln_prog_destroy(runners[i].prog);
-    }
-
-    /* a compile that fails fails for all, each with its message, and can be tried again */
-    p = compile(&n.ctx, "def g(x: f32[N, C]):\n    y = x * 7\n    return y\n");
-    c.fail = true;
-    for (int i = 0; i < THREADS; i++)
-        runners[i].prog = p;
-    run_together(runners);
-    for (int i = 0; i < THREADS; i++) {
-        assert_int_equal(runners[i].status, KILN_ERR_COMPILE);
-        assert_string_equal(runners[i].message, "refused");
-    }
-    c.fail = false;
-    run_one(&runners[0]);
-    assert_int_equal(runners[0].status, KILN_OK);
-    kiln_prog_destroy(p);
-    null_close(&n);
-}
-
 /* ---- workspaces ---- */
 
 static int idle(const null_context *n)
@@ -596,7 +490,7 @@ int main(void)
         cmocka_unit_test(test_promises_are_checked), cmocka_unit_test(test_variants_are_bounded),
         cmocka_unit_test(test_used_variants_stay),   cmocka_unit_test(test_classes),
         cmocka_unit_test(test_clusters_keep),        cmocka_unit_test(test_kinds_are_bounded),
-        cmocka_unit_test(test_single_flight),        cmocka_unit_test(test_workspaces),
+        cmocka_unit_test(test_workspaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
