@@ -50,18 +50,20 @@ static const form forms[KN_OP_COUNT] = {
     [KN_OP_COPY] = {"$a", "$a", "$a"},
 };
 
-/* Functions of f32 alone: functions.h. */
-static const char *const functions[KN_OP_COUNT] = {
-    [KN_OP_EXP] = "kn_exp_f32($a)",
-    [KN_OP_TANH] = "kn_tanh_f32($a)",
+/* functions.h. */
+static const char *const functions[KN_OP_COUNT][KN_DTYPE_LIMIT] = {
+    [KN_OP_EXP] = {[KN_F32] = "kn_exp_f32($a)", [KN_F64] = "kn_exp_f64($a)"},
+    [KN_OP_LOG] = {[KN_F32] = "kn_log_f32($a)"},
+    [KN_OP_LOG1P] = {[KN_F32] = "kn_log1p_f32($a)"},
+    [KN_OP_TANH] = {[KN_F32] = "kn_tanh_f32($a)"},
 };
 
-bool kn_c_is_function(kn_op op, kn_dtype type) { return type == KN_F32 && functions[op]; }
+bool kn_c_is_function(kn_op op, kn_dtype type) { return functions[op][type] != NULL; }
 
 static const char *form_of(kn_op op, kn_dtype type)
 {
     if (kn_c_is_function(op, type))
-        return functions[op];
+        return functions[op][type];
     if (op == KN_OP_WHERE) /* whatever the type is, for it is only moved */
         return "$a ? $b : $c";
     if (op == KN_OP_COPY)

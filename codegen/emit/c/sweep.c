@@ -628,10 +628,12 @@ static int at_once(const kn_c_writing *g)
     for (int s = 0; s < p->nest.stores.len; s++)
         if (g->l.store_loop[s] >= 0)
             return 1;
-    for (int i = 0; i < p->nest.values.len; i++)
-        if (g->l.way[i] == KN_C_INLINE &&
-            kn_c_is_function(kn_c_value_at(g, i)->op, kn_c_value_at(g, i)->dtype))
+    for (int i = 0; i < p->nest.values.len; i++) {
+        const kn_value *v = kn_c_value_at(g, i);
+        if (g->l.way[i] == KN_C_INLINE && v->kind == KN_V_ELEM &&
+            kn_c_is_function(v->op, p->nest.values.data[v->in[0]].dtype))
             return 2;
+    }
     return KN_MEMBERS;
 }
 
