@@ -207,6 +207,12 @@ const char *kn_c_expression(kn_c_writing *g, int i, int loop)
         in[k] = kn_c_operand(g, v->in[k], loop);
     if (kn_c_widens_halves(g, v->in[0])) /* it is an f32 already */
         return in[0];
+    const kn_value *last = kn_c_value_at(g, v->in[v->nin - 1]);
+    const char *quotient = v->op == KN_OP_DIV && v->dtype == KN_F32 && last->kind == KN_V_CONST
+                               ? kn_c_quotient(w->a, in[0], last->value.f)
+                               : NULL;
+    if (quotient)
+        return quotient;
     return kn_c_op(w->a, v->op, kn_c_value_at(g, v->in[v->nin - 1])->dtype, v->dtype, in);
 }
 

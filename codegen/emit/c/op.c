@@ -1,5 +1,6 @@
 /* Operations as C expressions. The others are functions of the CPU device; so is all arithmetic of complex numbers, and
  * conversions between 16-bit floats and other types than f32. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,6 +133,15 @@ const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const cha
     const char *text = op == KN_OP_CAST ? cast_form(type, to) : form_of(op, type);
     operands o = {type, to, in};
     return text ? substitute(a, text, word, &o) : NULL;
+}
+
+/* Rounded to f32, the product of f64 is the quotient: its error is below 2^-51.9 of it, and no quotient of two f32 is so close
+ * to the middle of two neighbours, where rounding changes, but in the very middle. It is there only if it is subnormal and
+ * the divisor an even integer: x = m c, where x is a multiple of 2^-149 and m an odd one of 2^-150. */
+const char *kn_c_quotient(kn_arena *a, const char *x, double c)
+{
+    const bool is = isfinite(c) && fmod(c, 2) != 0;
+    return is ? kn_sprintf(a, "(f32)((f64)%s * %a)", x, 1 / c) : NULL;
 }
 
 bool kn_c_is_inline(kn_op op, kn_dtype type, kn_dtype to)

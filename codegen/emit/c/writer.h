@@ -99,7 +99,9 @@ static inline bool kn_c_is_group(const kn_value *v)
 /* op over operands that are C expressions without side effects, of type `type` (of WHERE, its last two); NULL if a
  * function computes it. */
 const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const char *const *in);
-/* The same question. */
+/* x / c of f32 by a product, to the bit; NULL: c is none of those. */
+const char *kn_c_quotient(kn_arena *a, const char *x, double c);
+/* Is there an expression? */
 bool kn_c_is_inline(kn_op op, kn_dtype type, kn_dtype to);
 /* Is it one of functions.h? */
 bool kn_c_is_function(kn_op op, kn_dtype type);
