@@ -303,6 +303,9 @@ KN_TURN(u64, 2)
              i < end; i += 64)                                                                     \
     __builtin_prefetch((const void *)i, write)
 
+/* Does a vector of columns that begins at `from` begin a line of memory, of those behind p? */
+#define KN_NEW_LINE(p, from) ((u64)(from) * sizeof *(p) % 64 < KN_COLUMN_LANES * sizeof *(p))
+
 /* Of columns: n lanes of so many members. */
 #define KN_FETCH_MEMBERS(p, step, count, n)                                                        \
     for (i64 k = 0; k < (count); k++)                                                              \

@@ -529,8 +529,10 @@ static void put_member_fetches(kn_c_writing *g, int loop, int count, const char 
         if (g->l.way[v] == KN_C_READ && acc->kind[w->axis] == KN_STRIDE_ONE &&
             acc->kind[member] == KN_STRIDE_PARAM) {
             const int step = kn_c_member_stride(w->ph, false, v);
-            kn_c_line(w, "KN_FETCH_MEMBERS(p%d%s + (first + %d) * step%d, step%d, %d, %s);", v,
-                      lane, count, step, step, count, lanes);
+            if (*lane)
+                kn_c_line(w, "if (KN_NEW_LINE(p%d, from))", v);
+            kn_c_line(w, "%sKN_FETCH_MEMBERS(p%d%s + (first + %d) * step%d, step%d, %d, %s);",
+                      *lane ? "    " : "", v, lane, count, step, step, count, lanes);
         }
     }
 }
