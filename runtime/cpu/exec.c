@@ -343,12 +343,12 @@ static bool choose_squares(const kn_phase_plan *plan, const kn_phase *p)
            p->nest.axes[p->nest.naxes - 1].extent >= KN_TILE / 2 && is_transposed(plan, p);
 }
 
-int64_t kn_cpu_tile_side(const kn_phase_plan *plan)
+int64_t kn_cpu_tile_height(const kn_phase_plan *plan)
 {
     int bytes = 1;
     for (int a = 0; a < plan->accesses.len; a++)
         bytes = plan->accesses.data[a].bytes > bytes ? plan->accesses.data[a].bytes : bytes;
-    return kn_tile_side(bytes);
+    return kn_tile_height(bytes);
 }
 
 /* Is a group a block, of a whole vector at least? */
@@ -570,7 +570,7 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, kn_pool *p
     place_numbers(job, scratch + mine, &numbers);
     fill_numbers(job, &numbers);
     if (job->tile_rows) /* each array of a tile is one of a block, which has room for the widest elements there are */
-        job->tile_rows = job->tile_columns = kn_cpu_tile_side(job->plan);
+        job->tile_columns = KN_TILE_WIDTH * (job->tile_rows = kn_cpu_tile_height(job->plan));
     bool several = cut(job, kn_pool_threads(pool), true);
     native_job n = {.job = job,
                     .work = code->work,

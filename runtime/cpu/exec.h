@@ -28,8 +28,8 @@ typedef struct kn_cpu_machine {
 kn_status kn_cpu_run(const kn_cpu_machine *machine, const kn_cpu_code *code,
                      const kn_kernel *kernel, const kn_call *call);
 
-/* The side of its tiles where it is compiled. */
-int64_t kn_cpu_tile_side(const kn_phase_plan *plan);
+/* Rows of its tiles where it is compiled. */
+int64_t kn_cpu_tile_height(const kn_phase_plan *plan);
 /* How a phase of these numbers is walked. */
 kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p);
 

@@ -3,8 +3,8 @@
  * converted. Each gives exactly what ir/eval.c defines, floats within the bounds of ops.def, and no operands have
  * undefined behaviour.
  *
- * Integers wrap, so arithmetic uses the unsigned type. Floats are never contracted or reassociated. Transcendental
- * functions of f32 are computed in double without branches, so that loops over them vectorise; those of f64 are the C
+ * Integers wrap, so arithmetic uses the unsigned type. Floats are never contracted or reassociated. exp, log,
+ * log1p and tanh of f32 and exp of f64 have no branches, so that loops over them vectorise; other functions are the C
  * library's. With libmvec, those of mvec.c take precedence. */
 #ifndef KN_RUNTIME_CPU_EXPR_H
 #define KN_RUNTIME_CPU_EXPR_H
@@ -78,7 +78,7 @@
 #define KN_E_EXPM1_FLOAT(D, a) KN_M_##D(expm1)(a)
 #define KN_E_LOG2_FLOAT(D, a) KN_M_##D(log2)(a)
 #define KN_E_LOG10_FLOAT(D, a) KN_M_##D(log10)(a)
-#define KN_E_LOG1P_FLOAT(D, a) KN_M_##D(log1p)(a)
+#define KN_E_LOG1P_FLOAT(D, a) kn_log1p_##D(a)
 #define KN_E_CBRT_FLOAT(D, a) KN_M_##D(cbrt)(a)
 #define KN_E_TAN_FLOAT(D, a) KN_M_##D(tan)(a)
 #define KN_E_ARCSIN_FLOAT(D, a) KN_M_##D(asin)(a)

@@ -33,8 +33,9 @@ extern const kn_loops kn_loops_baseline;
 #if defined(__x86_64__)
 extern const kn_loops kn_loops_avx2;
 #endif
-/* fused.c: some of f32, with fused multiply-adds; parts of both that follow. */
-kn_loop_function kn_fused_exp, kn_fused_tanh;
+/* fused.c: some with fused multiply-adds; parts of both that follow. */
+kn_loop_function kn_fused_exp_f32, kn_fused_exp_f64, kn_fused_log_f32, kn_fused_log1p_f32,
+    kn_fused_tanh_f32;
 extern const kn_maths kn_maths_fused;
 #if defined(KN_LIBMVEC) /* CMakeLists.txt found it */
 extern const kn_maths kn_maths_mvec;

@@ -18,10 +18,8 @@
 #define FUNCTIONS_1(X)                                                                             \
     X(EXP2, exp2, SLOPED)                                                                          \
     X(EXPM1, expm1, LINE)                                                                          \
-    X(LOG, log, ANY)                                                                               \
     X(LOG2, log2, ANY)                                                                             \
     X(LOG10, log10, ANY)                                                                           \
-    X(LOG1P, log1p, LINE)                                                                          \
     X(CBRT, cbrt, ANY)                                                                             \
     X(SIN, sin, ODD)                                                                               \
     X(COS, cos, EVEN)                                                                              \
@@ -36,8 +34,8 @@
     X(ARCTANH, atanh, ODD)                                                                         \
     X(ERF, erf, ANY)                                                                               \
     X(ERFC, erfc, SLOPED)
-/* Of f64; f32 has those of fused.c. */
-#define FUNCTIONS_F64(X) X(EXP, exp, SLOPED) X(TANH, tanh, ODD)
+/* Of f64; f32 has those of fused.c, and both have its exp. */
+#define FUNCTIONS_F64(X) X(LOG, log, ANY) X(LOG1P, log1p, LINE) X(TANH, tanh, ODD)
 #define FUNCTIONS_2(X)                                                                             \
     X(POW, pow)                                                                                    \
     X(ARCTAN2, atan2)                                                                              \
@@ -222,10 +220,13 @@ FUNCTIONS_F64(LOOPS_F64)
 FUNCTIONS_2(LOOPS_2)
 
 #define ROW(OP, name, ...) [KN_OP_##OP] = {[KN_F32] = OP##_F32, [KN_F64] = OP##_F64},
-#define ROW_F64(OP, name, form) [KN_OP_##OP] = {[KN_F32] = kn_fused_##name, [KN_F64] = OP##_F64},
+#define ROW_F64(OP, name, form)                                                                    \
+    [KN_OP_##OP] = {[KN_F32] = kn_fused_##name##_f32, [KN_F64] = OP##_F64},
 
-const kn_maths kn_maths_mvec = {.name = "libmvec",
-                                .elem = {FUNCTIONS_1(ROW) FUNCTIONS_F64(ROW_F64) FUNCTIONS_2(ROW)}};
+const kn_maths kn_maths_mvec = {
+    .name = "libmvec",
+    .elem = {FUNCTIONS_1(ROW) FUNCTIONS_F64(ROW_F64) FUNCTIONS_2(ROW)[KN_OP_EXP] = {
+                 [KN_F32] = kn_fused_exp_f32, [KN_F64] = kn_fused_exp_f64}}};
 #else
 typedef int kn_no_mvec; /* ISO C forbids an empty translation unit */
 #endif

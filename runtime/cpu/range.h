@@ -90,9 +90,6 @@ static inline vec_F64 rint_F64(vec_F64 x)
     SET(D, x < 0, TO(D, NAN)) SET(D, x == 0, TO(D, -INFINITY)) SET(D, x == SAME(D, INFINITY), x)
 #define SETTLED_WAVES(D, x) SET(D, abs_##D(x) == SAME(D, INFINITY), TO(D, NAN))
 
-#define USUAL_EXP(D, x) SYMMETRIC(D, x, 87, 708)
-#define SETTLED_EXP(D, x)                                                                          \
-    SET(D, x < LIMIT(D, -104, -746), TO(D, 0)) SET(D, x > LIMIT(D, 89, 710), TO(D, INFINITY))
 #define USUAL_EXP2(D, x) SYMMETRIC(D, x, 125, 1020)
 #define SETTLED_EXP2(D, x)                                                                         \
     SET(D, x < LIMIT(D, -151, -1076), TO(D, 0))                                                    \

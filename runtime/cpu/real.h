@@ -90,46 +90,12 @@ KN_PICK(F64, uint64_t, kn_maximum, >, &)
 
 /* ---- transcendental functions ---- */
 #define kn_exp_F32 kn_exp_f32
-#define kn_exp_F64 exp
+#define kn_exp_F64 kn_exp_f64
+#define kn_log_F32 kn_log_f32
 #define kn_log_F64 log
+#define kn_log1p_F32 kn_log1p_f32
+#define kn_log1p_F64 log1p
 #define kn_tanh_F32 kn_tanh_f32
 #define kn_tanh_F64 tanh
-
-static inline uint64_t kn_bits(double x)
-{
-    uint64_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
-static inline double kn_double(uint64_t u)
-{
-    double x;
-    memcpy(&x, &u, sizeof x);
-    return x;
-}
-
-/* log(x) = k ln(2) + log(m), sqrt(1/2) <= m < sqrt(2); log(m) = 2 atanh((m - 1) / (m + 1)). In
- * double every f32 is a normal number. */
-static inline float kn_log_F32(float x)
-{
-    const uint64_t half = 0x3fe6a09e667f3bcd, one = 0x3ff0000000000000; /* sqrt(1/2), 1 */
-    uint64_t u = kn_bits(x) + (one - half);
-    double k = kn_double((u >> 52) | 0x4330000000000000) - (0x1p52 + 1023);
-    double m = kn_double((u & 0x000fffffffffffff) + half);
-    double s = (m - 1.0) / (m + 1.0), w = s * s;
-    double p = 2.0 / 15;
-    p = p * w + 2.0 / 13;
-    p = p * w + 2.0 / 11;
-    p = p * w + 2.0 / 9;
-    p = p * w + 2.0 / 7;
-    p = p * w + 2.0 / 5;
-    p = p * w + 2.0 / 3;
-    p = p * w + 2.0;
-    float y = (float)(k * 0x1.62e42fefa39efp-1 + s * p);
-    y = x < INFINITY ? y : x; /* inf, NaN */
-    y = x < 0 ? NAN : y;
-    return x == 0 ? -INFINITY : y;
-}
 
 #endif

@@ -144,8 +144,8 @@ static void put_cut(kn_writer *w, const kn_phase_plan *plan, const kn_phase *p, 
     kn_put(w->t, "        e.splits = e.chunk = 0;\n        e.threads = 1;\n");
     if (by.first == KN_C_TILES)
         kn_putf(w->t, "        e.tiles = %s * kn_ceiling(num[%d], %d) * kn_ceiling(num[%d], %d);\n",
-                product(w, 0, down), down, (int)kn_cpu_tile_side(plan), down + 1,
-                (int)kn_cpu_tile_side(plan));
+                product(w, 0, down), down, (int)kn_cpu_tile_height(plan), down + 1,
+                KN_TILE_WIDTH * (int)kn_cpu_tile_height(plan));
     else
         kn_put(w->t, "        e.tiles = -1;\n");
     kn_put(w->t, "        const kn_c_cut cut = kn_cut(&shape, cols, &e);\n");
@@ -174,7 +174,7 @@ static void put_call(kn_writer *w, int index, ways by)
            "        c.parts = cut.parts;\n        c.part = cut.part;\n        c.most = cut.most;\n"
            "        c.run = cut.run;\n        c.run_step = cut.run_step;\n"
            "        c.beside = 1;\n        c.side = 0;\n");
-    kn_putf(w->t, "        c.tile = %d;\n", (int)kn_cpu_tile_side(plan));
+    kn_putf(w->t, "        c.tile = %d;\n", (int)kn_cpu_tile_height(plan));
     kn_putf(w->t, "        c.slot = %zu;\n        c.row = %zu;\n", kn_cpu_slot_bytes(plan),
             kn_cpu_row_bytes(plan));
     kn_put(w->t, "        if (e.groups > 0)\n");

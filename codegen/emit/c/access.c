@@ -59,3 +59,22 @@ void kn_c_find_lanes(kn_c_writer *w)
             w->lane[i] = w->lane[i] || w->lane[v->in[k]];
     }
 }
+
+/* " + l * step6": index `l` along an axis of an access. */
+static const char *step(kn_c_writer *w, const kn_access *acc, int at, int axis, const char *index)
+{
+    if (axis < 0 || acc->kind[axis] == KN_STRIDE_ZERO)
+        return "";
+    return acc->kind[axis] == KN_STRIDE_ONE
+               ? kn_c_printed(w, " + %s", index)
+               : kn_c_printed(w, " + %s * step%d", index, at + 2 + axis);
+}
+
+const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at, const char *l)
+{
+    const char *lane = step(w, acc, at, w->axis, l);
+    const char *member = w->members ? step(w, acc, at, w->ph->nest.naxes - 1, "m") : "";
+    return !*lane && !*member
+               ? "0"
+               : kn_c_printed(w, "%s%s", *lane ? lane : member, *lane ? member : "") + 3;
+}

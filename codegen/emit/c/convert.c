@@ -37,11 +37,18 @@ static bool is_taken(const kn_c_writing *g, int v, int but)
     return false;
 }
 
-/* Is it of contiguous 16-bit floats that only become f32? Those are converted before, too. */
+/* Are the lanes of value v, which is read, apart by a stride of the call? */
+static bool is_apart(const kn_c_writing *g, int v)
+{
+    return g->w->copy[v] < 0 && kn_c_access(g->w->ph, v)->kind[g->w->axis] == KN_STRIDE_PARAM;
+}
+
+/* Is it of 16-bit floats that only become f32? Those are converted before, too; every second element is half of what a vector
+ * has of 4 bytes each, which a compiler does not see. */
 bool kn_c_widens_halves(const kn_c_writing *g, int v)
 {
     if (!g->widened || g->l.way[v] != KN_C_READ || !kn_is_half(kn_c_value_at(g, v)->dtype) ||
-        !kn_c_is_adjacent(g->w, v) || g->l.array[v] || is_taken(g, v, -1))
+        !(kn_c_is_adjacent(g->w, v) || is_apart(g, v)) || g->l.array[v] || is_taken(g, v, -1))
         return false;
     for (int i = 0; i < g->w->ph->nest.values.len; i++)
         for (int k = 0; k < kn_c_value_at(g, i)->nin; k++)
@@ -77,24 +84,25 @@ int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop)
     return -1;
 }
 
-/* Bytes of the narrowest elements that the loop converts if it goes by vectors, 0 if none; are there any f16? */
-static int narrowest(kn_c_writing *g, int loop, bool *f16)
+/* Bytes of the narrowest elements that the loop converts if it goes by vectors, 0 if none; are there any f16, or any with
+ * gaps? */
+static int narrowest(kn_c_writing *g, int loop, bool *slow)
 {
     const bool widened = g->widened;
     int bytes = 0;
     g->widened = true;
-    *f16 = false;
+    *slow = false;
     for (int s = 0; s < g->w->ph->nest.stores.len; s++)
         if (kn_c_narrows(g, s, loop)) {
             bytes = 2;
-            *f16 |= kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype == KN_F16;
+            *slow |= kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype == KN_F16;
         }
     for (int v = 0; v < g->w->ph->nest.values.len; v++) {
         const kn_dtype t = kn_c_value_at(g, v)->dtype;
         if (!kn_c_reads(g, v, loop) || !(kn_c_widens_halves(g, v) || kn_c_widens_bytes(g, v)))
             continue;
         bytes = bytes && bytes < kn_bytes(t) ? bytes : kn_bytes(t);
-        *f16 |= t == KN_F16;
+        *slow |= t == KN_F16 || (kn_is_half(t) && is_apart(g, v));
     }
     g->widened = widened;
     return bytes;
@@ -102,9 +110,9 @@ static int narrowest(kn_c_writing *g, int loop, bool *f16)
 
 bool kn_c_gains_by_vectors(kn_c_writing *g, int loop, int accumulated)
 {
-    bool f16;
-    const int bytes = narrowest(g, loop, &f16);
-    return bytes > 0 && (f16 || accumulated > 8 * bytes);
+    bool slow;
+    const int bytes = narrowest(g, loop, &slow);
+    return bytes > 0 && (slow || accumulated > 8 * bytes);
 }
 
 /* What is computed would go to memory and back for that: cosines of rows were slower by it. */
@@ -139,6 +147,17 @@ static const char *written_from(kn_c_writing *g, int s, const char *first)
     return first ? kn_c_printed(g->w, " + %s", kn_c_store_subscript(g, s, first)) : "";
 }
 
+static void put_widened_halves(kn_c_writing *g, int v, const char *what, const char *first)
+{
+    kn_c_writer *w = g->w;
+    const char *type = kn_c_type(kn_c_value_at(g, v)->dtype), *at = read_from(g, v, first);
+    if (first && is_apart(g, v))
+        kn_c_line(w, "kn_widen_%s_by(wide%d, %s%d%s, num[%d], %s > 0, %s);", type, v, what, v, at,
+                  kn_c_number_of(w->ph, false, v) + 2 + w->axis, first, lanes_of(g));
+    else
+        kn_c_line(w, "kn_widen_%s(wide%d, %s%d%s, %s);", type, v, what, v, at, lanes_of(g));
+}
+
 /* The bytes that the loop reads from `what`, as integers of 4, and 16-bit floats as f32; and room for what it narrows. */
 void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *first)
 {
@@ -149,9 +168,7 @@ void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *f
     for (int v = 0; v < g->w->ph->nest.values.len; v++) {
         if (kn_c_reads(g, v, loop) && kn_c_widens_halves(g, v)) {
             kn_c_line(g->w, "f32 wide%d[%s];", v, lanes);
-            kn_c_line(g->w, "kn_widen_%s(wide%d, %s%d%s, %s);",
-                      kn_c_type(kn_c_value_at(g, v)->dtype), v, what, v, read_from(g, v, first),
-                      lanes);
+            put_widened_halves(g, v, what, first);
         }
         if (!kn_c_reads(g, v, loop) || !kn_c_widens_bytes(g, v))
             continue;

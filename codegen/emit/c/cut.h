@@ -41,12 +41,15 @@ enum {
     KN_FEW_GROUPS = 4,
     KN_SIDE = 64,           /* the most lanes that members side by side become */
     KN_LEAST_COLUMNS = 128, /* of a tile, where several threads have some */
-    KN_TILE = 32            /* the side of a square */
+    KN_TILE = 32            /* the side of an interpreted tile */
 };
 
-/* The side of a tile in compiled code, of arrays whose elements have at most so many bytes: what is contiguous is two lines of
- * 64 bytes of it at least. */
-static inline __INT64_TYPE__ kn_tile_side(int bytes) { return bytes <= 2 ? 2 * KN_TILE : KN_TILE; }
+/* Rows of a tile in compiled code, of arrays whose elements have at most so many bytes: what is contiguous down the tile is a line
+ * of 64 bytes of it at least, and what is contiguous along its rows four. */
+static inline __INT64_TYPE__ kn_tile_height(int bytes)
+{
+    return bytes <= 2 ? KN_TILE : KN_TILE / 2;
+}
 
 /* Narrow columns: how many members side by side, a power of 2, are lanes enough; 1: columns are wide. */
 static inline __INT64_TYPE__ kn_beside(__INT64_TYPE__ groups)

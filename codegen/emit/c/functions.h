@@ -1,14 +1,16 @@
 /* Functions that both generated C and the loops of the CPU device compute in line. They have no branches, so that loops
  * are vectorised, and give the same result at every place of a block. Part of each generated text, so it includes nothing.
- * Errors of those of f32 are below 2 ULP. */
+ * Errors are below 2 ULP. */
 #ifndef KN_CODEGEN_C_FUNCTIONS_H
 #define KN_CODEGEN_C_FUNCTIONS_H
 
 /* a * b + c, rounded once where all loops of the processor can: x86-64 is asked for both at once (select.c). */
 #if (defined(__AVX2__) && defined(__FMA__)) || defined(__ARM_FEATURE_FMA)
 #define KN_FMA(a, b, c) __builtin_fmaf(a, b, c)
+#define KN_FMA64(a, b, c) __builtin_fma(a, b, c)
 #else
 #define KN_FMA(a, b, c) ((a) * (b) + (c))
+#define KN_FMA64(a, b, c) ((a) * (b) + (c))
 #endif
 
 static inline unsigned kn_bits_of(float x)
@@ -21,6 +23,20 @@ static inline unsigned kn_bits_of(float x)
 static inline float kn_of_bits(unsigned u)
 {
     float x;
+    __builtin_memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+static inline __UINT64_TYPE__ kn_bits_of64(double x)
+{
+    __UINT64_TYPE__ u;
+    __builtin_memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static inline double kn_of_bits64(__UINT64_TYPE__ u)
+{
+    double x;
     __builtin_memcpy(&x, &u, sizeof x);
     return x;
 }
@@ -132,6 +148,71 @@ static inline float kn_tanh_f32(float x)
     p = KN_FMA(p, w, -3.33332819422e-1f);
     const float near = KN_FMA(p * w, a, a);
     return __builtin_copysignf(a < 0.625f ? near : far, x);
+}
+
+/* The same of f64. The minimum is that of the processor's, which takes the second operand for a NaN. */
+static inline double kn_exp_f64(double x)
+{
+    const __UINT64_TYPE__ some = x < -746 ? 0 : ~(__UINT64_TYPE__)0;
+    const double u = kn_of_bits64(kn_bits_of64(x) & some), z = u < 710 ? u : 710;
+    const double t = KN_FMA64(z, 0x1.71547652b82fep-1, 0x1.8p52 + 1023), n = t - (0x1.8p52 + 1023);
+    const double r = KN_FMA64(n, -0x1.3de6af278ece6p-41, KN_FMA64(n, -0x1.62e42fefa3000p+0, u));
+    double p = 0x1.5e6dde557b037p-33;
+    p = KN_FMA64(p, r, 0x1.217a60af756e5p-29);
+    p = KN_FMA64(p, r, 0x1.ae71313b05b37p-26);
+    p = KN_FMA64(p, r, 0x1.27e1caa765009p-22);
+    p = KN_FMA64(p, r, 0x1.71de2a033af99p-19);
+    p = KN_FMA64(p, r, 0x1.a01a0580abd19p-16);
+    p = KN_FMA64(p, r, 0x1.a01a01b23401cp-13);
+    p = KN_FMA64(p, r, 0x1.6c16c169c1343p-10);
+    p = KN_FMA64(p, r, 0x1.1111111108277p-7);
+    p = KN_FMA64(p, r, 0x1.5555555556940p-5);
+    p = KN_FMA64(p, r, 0x1.55555555555b6p-3);
+    p = KN_FMA64(p, r, 0x1.ffffffffffff3p-2);
+    p = KN_FMA64(p, r, 1.0);
+    p = KN_FMA64(p, r, 1.0);
+    const double s = kn_of_bits64(kn_bits_of64(t) << 52 & some);
+    return p * s * s;
+}
+
+/* log(1 + f) for 1 + f from 2/3 to 4/3, and `k` times ln(2). */
+static inline float kn_log_part(float f, float k)
+{
+    float p = 0x1.1f452cp-3f;
+    p = KN_FMA(p, f, -0x1.3b2baep-3f);
+    p = KN_FMA(p, f, 0x1.1ea1dap-3f);
+    p = KN_FMA(p, f, -0x1.50325ap-3f);
+    p = KN_FMA(p, f, 0x1.99d42ep-3f);
+    p = KN_FMA(p, f, -0x1.001482p-2f);
+    p = KN_FMA(p, f, 0x1.5554fap-2f);
+    p = KN_FMA(p, f, -0x1.ffffd6p-2f);
+    return KN_FMA(k, 0x1.62e43p-1f, KN_FMA(p * f, f, f));
+}
+
+/* x is 2^k times a number from 2/3 to 4/3: k, as bits above those of the number. */
+static inline int kn_octave(float x) { return (int)((kn_bits_of(x) - 0x3f2aaaab) & 0xff800000); }
+
+static inline float kn_log_f32(float x)
+{
+    const float small = x < 0x1p-126f ? 0x1p23f : 1.0f, below = x < 0x1p-126f ? -23.0f : 0.0f;
+    const float z = x * small;
+    const int k = kn_octave(z);
+    float y =
+        kn_log_part(kn_of_bits(kn_bits_of(z) - (unsigned)k) - 1, KN_FMA((float)k, 0x1p-23f, below));
+    y = x > 0 ? y : x == 0 ? -__builtin_inff() : __builtin_nanf("");
+    return x < __builtin_inff() ? y : x;
+}
+
+/* By 1 + x for the power of 2 alone: f = x / 2^k + (1 / 2^k - 1), both exact where it matters. It has the sign of x. */
+static inline float kn_log1p_f32(float x)
+{
+    const float one = 1 + x;
+    const int k = kn_octave(one);
+    const float part = KN_FMA(kn_of_bits(0x40800000 - (unsigned)k), 0.25f, -1.0f);
+    float y = kn_log_part(kn_of_bits(kn_bits_of(x) - (unsigned)k) + part, (float)k * 0x1p-23f);
+    y = kn_of_bits(kn_bits_of(y) | (kn_bits_of(x) & 0x80000000));
+    y = x > -1 ? y : x == -1 ? -__builtin_inff() : __builtin_nanf("");
+    return x < __builtin_inff() ? y : x;
 }
 
 /* ---- variances ---- */

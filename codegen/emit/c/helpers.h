@@ -214,6 +214,30 @@ static inline void kn_narrow_f16(void *to, const f32 *from, int lanes)
 #endif
 }
 
+/* 16-bit floats that are `step` apart. Of every second one, a vector of elements of 4 bytes that begins one before has each as
+ * its upper half; `behind`: there is one before, which is what lies between these. */
+#define KN_WIDEN_BY(H)                                                                             \
+    static inline void kn_widen_##H##_by(f32 *to, const void *from, i64 step, truth behind,        \
+                                         int lanes)                                                \
+    {                                                                                              \
+        u16 h[KN_FOLD_LANES];                                                                      \
+        if (step == 2 && behind && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {                    \
+            for (int j = 0; j < lanes; j += KN_HALVES) {                                           \
+                kn_halves_u32 u;                                                                   \
+                __builtin_memcpy(&u, (const u16 *)from + 2 * j - 1, sizeof u);                     \
+                const kn_halves upper = __builtin_convertvector(u >> 16, kn_halves);               \
+                __builtin_memcpy(h + j, &upper, sizeof upper);                                     \
+            }                                                                                      \
+        } else {                                                                                   \
+            for (int j = 0; j < lanes; j++)                                                        \
+                h[j] = ((const u16 *)from)[j * step];                                              \
+        }                                                                                          \
+        kn_widen_##H(to, h, lanes);                                                                \
+    }
+KN_WIDEN_BY(f16)
+KN_WIDEN_BY(bf16)
+#undef KN_WIDEN_BY
+
 /* Tiles of contiguous columns: to[r * tile + l] = from[l * across + r], by squares of 16-byte vectors. Each step interleaves
  * vectors that are half a square apart; after log2 of the side columns are rows. */
 #if defined(__clang__)
@@ -278,6 +302,9 @@ KN_TURN(u64, 2)
         for (u64 i = (u64)((p) + r * (down)) & ~(u64)63, end = (u64)((p) + r * (down) + (n));      \
              i < end; i += 64)                                                                     \
     __builtin_prefetch((const void *)i, write)
+
+/* Does a vector of columns that begins at `from` begin a line of memory, of those behind p? */
+#define KN_NEW_LINE(p, from) ((u64)(from) * sizeof *(p) % 64 < KN_COLUMN_LANES * sizeof *(p))
 
 /* Of columns: n lanes of so many members. */
 #define KN_FETCH_MEMBERS(p, step, count, n)                                                        \

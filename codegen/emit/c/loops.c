@@ -5,25 +5,6 @@
 
 /* ---- addresses ---- */
 
-/* " + l * step6": index `l` along an axis of an access. */
-static const char *step(kn_c_writer *w, const kn_access *acc, int at, int axis, const char *index)
-{
-    if (axis < 0 || acc->kind[axis] == KN_STRIDE_ZERO)
-        return "";
-    return acc->kind[axis] == KN_STRIDE_ONE
-               ? kn_c_printed(w, " + %s", index)
-               : kn_c_printed(w, " + %s * step%d", index, at + 2 + axis);
-}
-
-const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at, const char *l)
-{
-    const char *lane = step(w, acc, at, w->axis, l);
-    const char *member = w->members ? step(w, acc, at, w->ph->nest.naxes - 1, "m") : "";
-    return !*lane && !*member
-               ? "0"
-               : kn_c_printed(w, "%s%s", *lane ? lane : member, *lane ? member : "") + 3;
-}
-
 /* The strides that kn_c_subscript() names. Stores of bytes might change numbers in memory, for all that a compiler knows. */
 static void put_steps(kn_c_writer *w, const kn_access *acc, int at)
 {
@@ -33,61 +14,15 @@ static void put_steps(kn_c_writer *w, const kn_access *acc, int at)
             kn_c_line(w, "const i64 step%d = num[%d];", at + 2 + a, at + 2 + a);
 }
 
-const char *kn_c_element(kn_c_writing *g, int v)
-{
-    kn_c_writer *w = g->w;
-    if (w->copy[v] >= 0)
-        return kn_c_printed(w, "p%d[l]", v);
-    return kn_c_printed(
-        w, "p%d[%s]", v,
-        kn_c_subscript(w, kn_c_access(w->ph, v), kn_c_number_of(w->ph, false, v), "l"));
-}
-
 /* ---- values ---- */
-
-/* Is its array in the row that keeps it? */
-static bool in_row(const kn_c_writing *g, int v)
-{
-    return g->w->kept[v] >= 0 && (g->l.array[v] || kn_c_is_kept(g->w, v, g->l.stage));
-}
-
-/* "[l]": a lane of its array. */
-const char *kn_c_at_lane(const kn_c_writing *g, int v)
-{
-    if (!g->w->members || !in_row(g, v))
-        return "[l]";
-    if (g->w->over[v] < 0)
-        return "[l + m * lanes]";
-    return kn_c_printed(g->w, "[l + m * step%d]",
-                        kn_c_member_stride(g->w->ph, true, g->w->over[v]));
-}
 
 /* The name of what holds its lanes, as an array; NULL: nothing does. */
 static const char *array_of(kn_c_writing *g, int v)
 {
     kn_c_writer *w = g->w;
-    if (g->l.array[v] || in_row(g, v) || (g->l.way[v] == KN_C_ELSEWHERE && w->lane[v]))
+    if (g->l.array[v] || kn_c_in_row(g, v) || (g->l.way[v] == KN_C_ELSEWHERE && w->lane[v]))
         return kn_c_printed(w, "a%d", v);
     return NULL;
-}
-
-/* The value in loop `loop`, where `l` is the lane. */
-const char *kn_c_operand(kn_c_writing *g, int v, int loop)
-{
-    kn_c_writer *w = g->w;
-    const kn_value *value = kn_c_value_at(g, v);
-    switch (g->l.way[v]) {
-    case KN_C_SAME: return kn_c_value(w, v);
-    case KN_C_READ: return g->loaded[v] ? kn_c_value(w, v) : kn_c_element(g, v);
-    case KN_C_INLINE: return g->l.loop[v] == loop ? kn_c_value(w, v) : kn_c_printed(w, "a%d[l]", v);
-    case KN_C_CALLED: return kn_c_printed(w, "a%d[l]", v);
-    default: break;
-    }
-    if (value->kind == KN_V_CONST)
-        return kn_c_literal(w, value->value);
-    if (!kn_c_is_fixed(value) && (w->lane[v] || kn_c_is_kept(w, v, g->l.stage)))
-        return kn_c_printed(w, "a%d%s", v, kn_c_at_lane(g, v));
-    return kn_c_value(w, v);
 }
 
 /* Its declaration at the top, where it comes from elsewhere. */
@@ -192,24 +127,6 @@ static void put_call(kn_c_writing *g, const kn_value *v, const char *n, const ch
     kn_c_close(w);
 }
 
-const char *kn_c_expression(kn_c_writing *g, int i, int loop)
-{
-    kn_c_writer *w = g->w;
-    const kn_value *v = kn_c_value_at(g, i);
-    const char *in[KN_MAX_IN];
-    if (v->kind == KN_V_INDEX) {
-        const char *lane = kn_c_subscript(w, v->access, kn_c_number_of(w->ph, false, i), "l");
-        return g->l.way[i] == KN_C_SAME ? kn_c_printed(w, "(%s)p%d", kn_c_type(v->dtype), i)
-                                        : kn_c_printed(w, "(%s)p%d + (%s)(%s)", kn_c_type(v->dtype),
-                                                       i, kn_c_type(v->dtype), lane);
-    }
-    for (int k = 0; k < v->nin; k++)
-        in[k] = kn_c_operand(g, v->in[k], loop);
-    if (kn_c_widens_halves(g, v->in[0])) /* it is an f32 already */
-        return in[0];
-    return kn_c_op(w->a, v->op, kn_c_value_at(g, v->in[v->nin - 1])->dtype, v->dtype, in);
-}
-
 /* " + index * stride ..." of a GATHER; `l`, where it occurs, is the lane. */
 static const char *gather_offset(kn_c_writing *g, int i)
 {
@@ -284,7 +201,7 @@ static void put_array(kn_c_writing *g, int v)
     const char *type = kn_c_type(kn_c_value_at(g, v)->dtype);
     if (g->l.through[v] >= 0)
         kn_c_line(w, "%s *const a%d = q%d;", type, v, g->l.through[v]);
-    else if (in_row(g, v))
+    else if (kn_c_in_row(g, v))
         kn_c_line(w, "%s *const a%d = %s;", type, v, kn_c_kept_row(w, v));
     else
         kn_c_line(w, "%s *const a%d = (%s *)(s->block + %d * c->slot)%s;", type, v, type,
@@ -478,7 +395,7 @@ static void put_fold_function(kn_c_writing *g, const char *name)
         const char *type = kn_c_type(value->dtype);
         if (!kn_c_is_folded(w, &g->l, v))
             continue;
-        if (in_row(g, v))
+        if (kn_c_in_row(g, v))
             kn_c_line(w, "const %s *const a%d = %s;", type, v, kn_c_kept_row(w, v));
         else if (g->l.array[v] || g->l.copied[v])
             kn_c_line(w, "const %s *const a%d = (const %s *)(s->block + %d * c->slot);", type, v,

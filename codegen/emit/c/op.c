@@ -1,5 +1,6 @@
 /* Operations as C expressions. The others are functions of the CPU device; so is all arithmetic of complex numbers, and
  * conversions between 16-bit floats and other types than f32. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,18 +51,20 @@ static const form forms[KN_OP_COUNT] = {
     [KN_OP_COPY] = {"$a", "$a", "$a"},
 };
 
-/* Functions of f32 alone: functions.h. */
-static const char *const functions[KN_OP_COUNT] = {
-    [KN_OP_EXP] = "kn_exp_f32($a)",
-    [KN_OP_TANH] = "kn_tanh_f32($a)",
+/* functions.h. */
+static const char *const functions[KN_OP_COUNT][KN_DTYPE_LIMIT] = {
+    [KN_OP_EXP] = {[KN_F32] = "kn_exp_f32($a)", [KN_F64] = "kn_exp_f64($a)"},
+    [KN_OP_LOG] = {[KN_F32] = "kn_log_f32($a)"},
+    [KN_OP_LOG1P] = {[KN_F32] = "kn_log1p_f32($a)"},
+    [KN_OP_TANH] = {[KN_F32] = "kn_tanh_f32($a)"},
 };
 
-bool kn_c_is_function(kn_op op, kn_dtype type) { return type == KN_F32 && functions[op]; }
+bool kn_c_is_function(kn_op op, kn_dtype type) { return functions[op][type] != NULL; }
 
 static const char *form_of(kn_op op, kn_dtype type)
 {
     if (kn_c_is_function(op, type))
-        return functions[op];
+        return functions[op][type];
     if (op == KN_OP_WHERE) /* whatever the type is, for it is only moved */
         return "$a ? $b : $c";
     if (op == KN_OP_COPY)
@@ -130,6 +133,15 @@ const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const cha
     const char *text = op == KN_OP_CAST ? cast_form(type, to) : form_of(op, type);
     operands o = {type, to, in};
     return text ? substitute(a, text, word, &o) : NULL;
+}
+
+/* Rounded to f32, the product of f64 is the quotient: its error is below 2^-51.9 of it, and no quotient of two f32 is so close
+ * to the middle of two neighbours, where rounding changes, but in the very middle. It is there only if it is subnormal and
+ * the divisor an even integer: x = m c, where x is a multiple of 2^-149 and m an odd one of 2^-150. */
+const char *kn_c_quotient(kn_arena *a, const char *x, double c)
+{
+    const bool is = isfinite(c) && fmod(c, 2) != 0;
+    return is ? kn_sprintf(a, "(f32)((f64)%s * %a)", x, 1 / c) : NULL;
 }
 
 bool kn_c_is_inline(kn_op op, kn_dtype type, kn_dtype to)

@@ -73,6 +73,8 @@ typedef struct kn_bad_index {
     __INT64_TYPE__ index, size;
 } kn_bad_index;
 
+enum { KN_TILE_WIDTH = 4 };
+
 /* One phase of one call. Its work is divided into units: ranges of members of a group, or of a tile of groups. */
 typedef struct kn_c_call {
     void *const *buf;               /* arrays: element (0, 0, ...) */
@@ -86,7 +88,7 @@ typedef struct kn_c_call {
     /* The most lanes of a block. Blocks end at the end of a run of lanes, and every run_step lanes of it; run 0: every
      * `most` lanes. */
     __INT64_TYPE__ most, run, run_step;
-    __INT64_TYPE__ tile;      /* the side of a tile */
+    __INT64_TYPE__ tile;      /* rows of a tile, which has KN_TILE_WIDTH times as many columns */
     __INT64_TYPE__ slot, row; /* bytes of a block's array, and of a row's that later sweeps read */
     kn_bad_index *bad;
     /* Narrow columns: so many members of all groups lie side by side, and are as many lanes (a power of 2); the same call of

@@ -503,19 +503,20 @@ static void put_cols(kn_c_writer *w)
 static void put_tiles(kn_c_writer *w)
 {
     const int down = w->ph->nest.naxes - 2, across = down + 1;
-    kn_c_line(w, "const i64 ndown = (num[%d] + c->tile - 1) / c->tile;", down);
-    kn_c_line(w, "const i64 nacross = (num[%d] + c->tile - 1) / c->tile;", across);
+    kn_c_line(w, "const i64 height = c->tile, width = KN_TILE_WIDTH * c->tile;");
+    kn_c_line(w, "const i64 ndown = (num[%d] + height - 1) / height;", down);
+    kn_c_line(w, "const i64 nacross = (num[%d] + width - 1) / width;", across);
     kn_c_line(w, "s->downwards = num[%d] <= num[%d];", down, across);
     kn_c_open(w, "for (; unit < end; unit++)");
     kn_c_line(w, "s->part = unit;");
     kn_c_line(w, "s->row = 0;");
-    kn_c_line(
-        w, "const i64 row = (s->downwards ? unit %% ndown : unit / nacross %% ndown) * c->tile;");
+    kn_c_line(w,
+              "const i64 row = (s->downwards ? unit %% ndown : unit / nacross %% ndown) * height;");
     kn_c_line(
         w,
-        "const i64 column = (s->downwards ? unit / ndown %% nacross : unit %% nacross) * c->tile;");
-    kn_c_line(w, "const i64 rows = KN_MIN(c->tile, num[%d] - row);", down);
-    kn_c_line(w, "const i64 columns = KN_MIN(c->tile, num[%d] - column);", across);
+        "const i64 column = (s->downwards ? unit / ndown %% nacross : unit %% nacross) * width;");
+    kn_c_line(w, "const i64 rows = KN_MIN(height, num[%d] - row);", down);
+    kn_c_line(w, "const i64 columns = KN_MIN(width, num[%d] - column);", across);
     kn_c_put_seek(w, 0, down, "unit / (ndown * nacross)");
     for (int t = 0; t <= w->ph->nest.nsweeps; t++) {
         put_group_stage(w, t);
@@ -528,7 +529,7 @@ static void put_tiles(kn_c_writer *w)
         }
         kn_c_open(w, "for (i64 r = 0; r < rows; r++)");
         kn_c_line(w, "s->i[%d] = row + r;", down);
-        kn_c_line(w, "s->line = r * c->tile;");
+        kn_c_line(w, "s->line = r * width;");
         put_block(w, "c", "sweep", t, "column", "columns");
         kn_c_close(w);
         if (kn_c_turns_back(w, t)) {

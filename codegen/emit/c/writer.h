@@ -9,8 +9,12 @@
  *   roll.c      gathers of two contiguous runs, as of roll(), copied
  *   pack.c      blocks of several runs of lanes, copied side by side
  *   lanes.c     what a block of lanes computes, divided into loops (kn_c_lanes)
- *   sweep.c     one of those loops as text
+ *   uses.c      which values, reductions and stores one of those loops has
  *   convert.c   what loops convert before and behind them
+ *   operand.c   values as expressions of the loop
+ *   lane.c      what it does for a lane, or a vector of them
+ *   columns.c   the loop as text: of columns,
+ *   sweep.c     of rows
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
  *   transpose.c tiles of what is contiguous down a tile, copied so that its rows are
  *   walk.c      the walks: groups, members, blocks
@@ -99,7 +103,9 @@ static inline bool kn_c_is_group(const kn_value *v)
 /* op over operands that are C expressions without side effects, of type `type` (of WHERE, its last two); NULL if a
  * function computes it. */
 const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const char *const *in);
-/* The same question. */
+/* x / c of f32 by a product, to the bit; NULL: c is none of those. */
+const char *kn_c_quotient(kn_arena *a, const char *x, double c);
+/* Is there an expression? */
 bool kn_c_is_inline(kn_op op, kn_dtype type, kn_dtype to);
 /* Is it one of functions.h? */
 bool kn_c_is_function(kn_op op, kn_dtype type);
@@ -147,6 +153,8 @@ const char *kn_c_state(kn_c_writer *w);
 const char *kn_c_origin(kn_c_writer *w, const kn_access *acc, int at, bool partial);
 /* Does it differ from member to member? */
 bool kn_c_varies_by_member(const kn_c_writer *w, const kn_access *acc);
+/* "l * step6": lane `l` of an access; of member m from the first, where there are several. */
+const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at, const char *l);
 /* Axes [first, end) at a linear index. */
 void kn_c_put_seek(kn_c_writer *w, int first, int end, const char *linear);
 /* Sets w->lane: which values may differ from lane to lane. */
@@ -221,15 +229,6 @@ static inline const kn_store *kn_c_store_at(const kn_c_writing *g, int s)
 {
     return &g->w->ph->nest.stores.data[s];
 }
-/* "l * step6": lane `l` of an access; of member m from the first, where there are several. */
-const char *kn_c_subscript(kn_c_writer *w, const kn_access *acc, int at, const char *l);
-/* "p3[l]": what value v is read from. */
-const char *kn_c_element(kn_c_writing *g, int v);
-/* "[l]": a lane of its array. */
-const char *kn_c_at_lane(const kn_c_writing *g, int v);
-/* The value in loop `loop`, where `l` is the lane; and what it is computed by. */
-const char *kn_c_operand(kn_c_writing *g, int v, int loop);
-const char *kn_c_expression(kn_c_writing *g, int v, int loop);
 
 /* The function that works on lanes [done, done + n) of a block, and reduces them where they are all of it; and the one
  * that reduces a block of several runs, if there is one. Sets w->folds and w->several of a sweep. */
@@ -238,18 +237,63 @@ void kn_c_put_lanes(kn_c_writer *w, bool group, int stage);
 /* kept.c: does the loop store where a value is kept that it reads? Lanes that it did twice would read results. */
 bool kn_c_stores_over_kept(const kn_c_writing *g, int loop);
 
-/* ---- sweep.c ---- */
+/* ---- uses.c ---- */
 
-void kn_c_put_loop(kn_c_writing *g, int loop);
 /* Does loop `loop` use value v, which is read? Does it write by store s? */
 bool kn_c_reads(const kn_c_writing *g, int v, int loop);
 static inline bool kn_c_stores_in(const kn_c_writing *g, int s, int loop)
 {
     return g->l.store_loop[s] == loop && !kn_c_is_guarded(kn_c_store_at(g, s));
 }
-/* What store s of the loop writes of a lane, and where of lane `l`. */
+/* Does it do nothing; store elements of a byte; copy value v, made elsewhere, to an array? */
+bool kn_c_is_empty(const kn_c_writing *g, int loop);
+bool kn_c_stores_bytes(const kn_c_writing *g, int loop);
+bool kn_c_copies(const kn_c_writing *g, int v, int loop);
+/* Does it accumulate reduction r; any; r as a variance, of deviations? */
+bool kn_c_adds_here(const kn_c_writing *g, int r, int loop);
+bool kn_c_adds(const kn_c_writing *g, int loop);
+bool kn_c_shifts(const kn_c_writing *g, int r, int loop);
+/* Where store s writes, of lane `l`. */
 const char *kn_c_store_subscript(kn_c_writing *g, int s, const char *l);
+
+/* ---- operand.c ---- */
+
+/* Is the array of value v in the row that keeps it? */
+bool kn_c_in_row(const kn_c_writing *g, int v);
+/* "p3[l]": what value v is read from. */
+const char *kn_c_element(kn_c_writing *g, int v);
+/* "[l]": a lane of its array. */
+const char *kn_c_at_lane(const kn_c_writing *g, int v);
+/* The value in loop `loop`, where `l` is the lane; and what it is computed by. */
+const char *kn_c_operand(kn_c_writing *g, int v, int loop);
+const char *kn_c_expression(kn_c_writing *g, int v, int loop);
+
+/* ---- lane.c ---- */
+
+/* Can value v be read by a masked load, for inactive lanes? */
+bool kn_c_can_guard(const kn_c_writing *g, int v);
+/* What is done for lane `l`; and the value of reduction r there, ahead of that. */
+void kn_c_put_lane(kn_c_writing *g, int loop);
+const char *kn_c_put_ahead(kn_c_writing *g, int r, int loop);
+/* What store s of the loop writes of a lane. */
 const char *kn_c_stored(kn_c_writing *g, int s, int loop);
+/* What the accumulators of a loop begin with, and what becomes of them. */
+void kn_c_put_accs(kn_c_writing *g, int loop);
+void kn_c_join_accs(kn_c_writing *g, int loop);
+/* `count` lanes from `from` on, lane j of which adds to accumulator j. */
+void kn_c_put_lanes_from(kn_c_writing *g, int loop, const char *count);
+/* The same, a vector or two: what is converted by vectors of its own is so before and behind. */
+void kn_c_put_vector_of(kn_c_writing *g, int loop, const char *count);
+/* Does reduction r of the loop take its terms from memory, behind it? */
+bool kn_c_sums_terms(const kn_c_writing *g, int r, int loop);
+
+/* ---- sweep.c ---- */
+
+void kn_c_put_loop(kn_c_writing *g, int loop);
+
+/* ---- columns.c ---- */
+
+void kn_c_put_loop_of_columns(kn_c_writing *g, int loop);
 
 /* ---- convert.c ---- */
 

@@ -1,0 +1,185 @@
+/* A loop over the lanes of columns, as text: over all of them, or a vector at a time, and of several members at once. */
+#include "codegen/emit/c/writer.h"
+
+enum { KN_MEMBERS = 8 };
+
+/* Does it open a loop over `count` members from the first on that is left? One needs none. */
+static bool opens_members(kn_c_writing *g, int count)
+{
+    if (count > 1) {
+        kn_c_open(g->w, "for (int k = 0; k < %d; k++)", count);
+        kn_c_line(g->w, "const i64 m = first + k;");
+    } else if (g->w->members) {
+        kn_c_line(g->w, "const i64 m = first;");
+    }
+    return count > 1;
+}
+
+/* What the loop accumulates of a lane. */
+static int acc_bytes(const kn_c_writing *g, int loop)
+{
+    int bytes = 0;
+    for (int r = 0; r < g->w->ph->nest.reds.len; r++)
+        bytes += kn_c_adds_here(g, r, loop) ? kn_c_acc_bytes(g->w, r) : 0;
+    return bytes;
+}
+
+/* Fetches what the next members read of so many lanes, from `lane` on. Processors see the rows of few lanes too late, and
+ * many rows at once as no row. */
+static void put_member_fetches(kn_c_writing *g, int loop, int count, const char *lane,
+                               const char *lanes)
+{
+    kn_c_writer *w = g->w;
+    const int member = w->ph->nest.naxes - 1;
+    for (int v = 0; v < w->ph->nest.values.len && loop == 0 && count > 1; v++) {
+        const kn_access *acc = kn_c_access(w->ph, v);
+        if (g->l.way[v] == KN_C_READ && acc->kind[w->axis] == KN_STRIDE_ONE &&
+            acc->kind[member] == KN_STRIDE_PARAM) {
+            const int step = kn_c_member_stride(w->ph, false, v);
+            if (*lane)
+                kn_c_line(w, "if (KN_NEW_LINE(p%d, from))", v);
+            kn_c_line(w, "%sKN_FETCH_MEMBERS(p%d%s + (first + %d) * step%d, step%d, %d, %s);",
+                      *lane ? "    " : "", v, lane, count, step, step, count, lanes);
+        }
+    }
+}
+
+/* Few lanes at a time, as many as one vector of f32 has. The last vector begins at lanes that were taken before, and keeps
+ * nothing of what they add up. */
+static void put_vectors_of_members(kn_c_writing *g, int loop, int count)
+{
+    kn_c_writer *w = g->w;
+    kn_c_line(w, "i64 taken = 0, from;");
+    kn_c_open(w, "do");
+    kn_c_line(w, "from = KN_MIN(taken, n - KN_COLUMN_LANES);");
+    kn_c_line(w, "const int again = (int)(taken - from); /* so many lanes were taken before */");
+    kn_c_line(w, "(void)again;");
+    put_member_fetches(g, loop, count, " + from", "KN_COLUMN_LANES");
+    w->vectors = true;
+    kn_c_put_accs(g, loop);
+    const bool opened = opens_members(g, count);
+    kn_c_put_vector_of(g, loop, "KN_COLUMN_LANES");
+    if (opened)
+        kn_c_close(w);
+    kn_c_join_accs(g, loop);
+    w->vectors = false;
+    kn_c_close_as(w, "} while ((taken = from + KN_COLUMN_LANES) < n);");
+}
+
+static void put_lanes_of_members(kn_c_writing *g, int loop, int count, bool unrolled)
+{
+    kn_c_writer *w = g->w;
+    put_member_fetches(g, loop, count, "", "n");
+    kn_c_line(w, "KN_LANES");
+    kn_c_open(w, "for (i64 l = 0; l < n; l++)");
+    kn_c_put_accs(g, loop);
+    if (count > 1 && unrolled)
+        kn_c_line(w, "KN_UNROLL");
+    const bool opened = opens_members(g, count);
+    kn_c_put_lane(g, loop);
+    if (opened)
+        kn_c_close(w);
+    kn_c_join_accs(g, loop);
+    kn_c_close(w);
+}
+
+/* Does the loop sum f32, of lanes that all lie side by side? */
+static bool sums_floats(kn_c_writing *g, int loop)
+{
+    bool any = false;
+    for (int v = 0; v < g->w->ph->nest.values.len; v++)
+        if (kn_c_reads(g, v, loop) && g->w->lane[v] && !kn_c_is_adjacent(g->w, v))
+            return false;
+    g->widened = true;
+    for (int r = 0; r < g->w->ph->nest.reds.len; r++)
+        any |= kn_c_sums_terms(g, r, loop);
+    g->widened = false;
+    return any;
+}
+
+/* `count` members from the first on that is left. Stores of bytes are no vectors of so few lanes. */
+static void put_members(kn_c_writing *g, int loop, int count)
+{
+    kn_c_writer *w = g->w;
+    const bool can = !w->ordered && !kn_c_stores_over_kept(g, loop) && !kn_c_stores_bytes(g, loop);
+    const bool gains = can && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
+    if (!gains && !(can && count > 1 && sums_floats(g, loop))) {
+        put_lanes_of_members(g, loop, count, true);
+        return;
+    }
+    kn_c_open(w, gains ? "if (n >= KN_COLUMN_LANES)" : "if (KN_TERMS && n >= KN_COLUMN_LANES)");
+    put_vectors_of_members(g, loop, count);
+    w->indent--;
+    kn_c_open(w, "} else");
+    put_lanes_of_members(g, loop, count, !gains);
+    kn_c_close(w);
+}
+
+/* Does the phase merge what an earlier one left for each part of a split? Those are few. */
+static bool merges_parts(const kn_c_writer *w)
+{
+    for (int i = 0; i < w->p; i++)
+        for (int s = 0; s < w->k->phases.data[i].nest.stores.len; s++) {
+            const kn_store *st = &w->k->phases.data[i].nest.stores.data[s];
+            if (st->kind == KN_STORE_PARTIAL && kn_reads_from(w->ph, st->access.buf))
+                return true;
+        }
+    return false;
+}
+
+/* How many members a loop takes at once, so that accumulators stay in registers meanwhile. Not where it stores: then it
+ * would write, and read, as many rows at places of the same low bits. */
+static int at_once(const kn_c_writing *g)
+{
+    const kn_phase *p = g->w->ph;
+    if (merges_parts(g->w))
+        return 1;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (g->l.store_loop[s] >= 0)
+            return 1;
+    for (int i = 0; i < p->nest.values.len; i++) {
+        const kn_value *v = kn_c_value_at(g, i);
+        if (g->l.way[i] == KN_C_INLINE && v->kind == KN_V_ELEM &&
+            kn_c_is_function(v->op, p->nest.values.data[v->in[0]].dtype))
+            return 2;
+    }
+    return KN_MEMBERS;
+}
+
+/* The very first member is what deviations are taken from, until there is a mean. */
+static void put_shifts(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    for (int r = 0; r < w->ph->nest.reds.len; r++) {
+        if (!kn_c_shifts(g, r, loop))
+            continue;
+        kn_c_open(w, "if (s->fresh && *(const f64 *)s->total%d == 0)", r);
+        if (w->members)
+            kn_c_line(w, "const i64 m = 0;");
+        kn_c_line(w, "KN_LANES");
+        kn_c_open(w, "for (i64 l = 0; l < n; l++)");
+        kn_c_line(w, "shifts%d[l] = kn_shift((f64)%s);", r, kn_c_put_ahead(g, r, loop));
+        kn_c_close(w);
+        kn_c_close(w);
+    }
+}
+
+void kn_c_put_loop_of_columns(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    put_shifts(g, loop);
+    if (!w->members) {
+        put_members(g, loop, 1);
+        return;
+    }
+    const int count = at_once(g);
+    kn_c_line(w, "i64 first = 0;");
+    if (count > 1) {
+        kn_c_open(w, "for (; first + %d <= s->members; first += %d)", count, count);
+        put_members(g, loop, count);
+        kn_c_close(w);
+    }
+    kn_c_open(w, "for (; first < s->members; first++)");
+    put_members(g, loop, 1);
+    kn_c_close(w);
+}

@@ -1,0 +1,71 @@
+/* Values as expressions of a loop: from memory, from an array, by a name, or by an operation. */
+#include "codegen/emit/c/writer.h"
+
+const char *kn_c_element(kn_c_writing *g, int v)
+{
+    kn_c_writer *w = g->w;
+    if (w->copy[v] >= 0)
+        return kn_c_printed(w, "p%d[l]", v);
+    return kn_c_printed(
+        w, "p%d[%s]", v,
+        kn_c_subscript(w, kn_c_access(w->ph, v), kn_c_number_of(w->ph, false, v), "l"));
+}
+
+bool kn_c_in_row(const kn_c_writing *g, int v)
+{
+    return g->w->kept[v] >= 0 && (g->l.array[v] || kn_c_is_kept(g->w, v, g->l.stage));
+}
+
+/* "[l]": a lane of its array. */
+const char *kn_c_at_lane(const kn_c_writing *g, int v)
+{
+    if (!g->w->members || !kn_c_in_row(g, v))
+        return "[l]";
+    if (g->w->over[v] < 0)
+        return "[l + m * lanes]";
+    return kn_c_printed(g->w, "[l + m * step%d]",
+                        kn_c_member_stride(g->w->ph, true, g->w->over[v]));
+}
+
+/* The value in loop `loop`, where `l` is the lane. */
+const char *kn_c_operand(kn_c_writing *g, int v, int loop)
+{
+    kn_c_writer *w = g->w;
+    const kn_value *value = kn_c_value_at(g, v);
+    switch (g->l.way[v]) {
+    case KN_C_SAME: return kn_c_value(w, v);
+    case KN_C_READ: return g->loaded[v] ? kn_c_value(w, v) : kn_c_element(g, v);
+    case KN_C_INLINE: return g->l.loop[v] == loop ? kn_c_value(w, v) : kn_c_printed(w, "a%d[l]", v);
+    case KN_C_CALLED: return kn_c_printed(w, "a%d[l]", v);
+    default: break;
+    }
+    if (value->kind == KN_V_CONST)
+        return kn_c_literal(w, value->value);
+    if (!kn_c_is_fixed(value) && (w->lane[v] || kn_c_is_kept(w, v, g->l.stage)))
+        return kn_c_printed(w, "a%d%s", v, kn_c_at_lane(g, v));
+    return kn_c_value(w, v);
+}
+
+const char *kn_c_expression(kn_c_writing *g, int i, int loop)
+{
+    kn_c_writer *w = g->w;
+    const kn_value *v = kn_c_value_at(g, i);
+    const char *in[KN_MAX_IN];
+    if (v->kind == KN_V_INDEX) {
+        const char *lane = kn_c_subscript(w, v->access, kn_c_number_of(w->ph, false, i), "l");
+        return g->l.way[i] == KN_C_SAME ? kn_c_printed(w, "(%s)p%d", kn_c_type(v->dtype), i)
+                                        : kn_c_printed(w, "(%s)p%d + (%s)(%s)", kn_c_type(v->dtype),
+                                                       i, kn_c_type(v->dtype), lane);
+    }
+    for (int k = 0; k < v->nin; k++)
+        in[k] = kn_c_operand(g, v->in[k], loop);
+    if (kn_c_widens_halves(g, v->in[0])) /* it is an f32 already */
+        return in[0];
+    const kn_value *last = kn_c_value_at(g, v->in[v->nin - 1]);
+    const char *quotient = v->op == KN_OP_DIV && v->dtype == KN_F32 && last->kind == KN_V_CONST
+                               ? kn_c_quotient(w->a, in[0], last->value.f)
+                               : NULL;
+    if (quotient)
+        return quotient;
+    return kn_c_op(w->a, v->op, kn_c_value_at(g, v->in[v->nin - 1])->dtype, v->dtype, in);
+}
