@@ -20,17 +20,6 @@ static double stride_of(const kn_phase *ph, const kn_access *acc, int i)
     return va < 0 || kn_transpose_of(ph, i) ? 1 : (double)llabs(acc->stride[va]);
 }
 
-/* Bytes that DRAM moves again for the edges of runs, which are read, or written, when all vectors of a group were: the sectors at
- * both ends. Edges in one step are with the vectors. */
-static double again_for_edges(const kn_model *m, const kn_phase *ph, int access)
-{
-    const double runs = (double)ph->nest.groups * (double)ph->nest.members /
-                        (double)ph->nest.axes[ph->nest.naxes - 1].extent;
-    return ph->how.by_run && kn_transfer_of(ph, access)->vector && !kn_edges_in_one_step(ph)
-               ? 2 * m->m->sector * runs
-               : 0;
-}
-
 /* Bytes that DRAM moves for all that a value reads. Gathered elements are anywhere, except for neighbours along the
  * vector axis that the access itself keeps contiguous. */
 static double bytes_read(const kn_model *m, const kn_phase *ph, int value)
@@ -40,8 +29,7 @@ static double bytes_read(const kn_model *m, const kn_phase *ph, int value)
     double stride = stride_of(ph, v->access, value), sector = m->m->sector;
     double each = bytes_each(m, v->access, v->kind == KN_V_GATHER && stride == 0 ? sector : stride);
     double all = bytes_each(m, v->access, 1) * (double)touched.most;
-    return again_for_edges(m, ph, value) +
-           least(each * (double)touched.steps, v->kind == KN_V_GATHER ? all : INFINITY);
+    return least(each * (double)touched.steps, v->kind == KN_V_GATHER ? all : INFINITY);
 }
 
 static double bytes_written(const kn_model *m, const kn_phase *ph, int store)
@@ -50,7 +38,6 @@ static double bytes_written(const kn_model *m, const kn_phase *ph, int store)
     double total = bytes_each(m, acc, stride_of(ph, acc, ph->nest.values.len + store));
     for (int a = 0; a < ph->nest.naxes; a++)
         total *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
-    total += again_for_edges(m, ph, ph->nest.values.len + store);
     return acc->split_stride ? total * (double)kn_parts_left(ph) : total;
 }
 
@@ -136,6 +123,19 @@ static void sweep_reads(kn_model *m, const kn_phase *ph, int sweep, double dista
     }
 }
 
+/* Counts what the edges of runs read again when all vectors of a group were, `distance` bytes ago: the sectors at both ends of
+ * each run. Edges in one step are with the vectors. */
+static void edges_read(const kn_model *m, const kn_phase *ph, double distance, kn_traffic *t)
+{
+    if (!ph->how.by_run || kn_edges_in_one_step(ph))
+        return;
+    const double runs = (double)ph->nest.groups * (double)ph->nest.members /
+                        (double)ph->nest.axes[ph->nest.naxes - 1].extent;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (m->need[i] && kn_value_at(ph, i)->kind == KN_V_LOAD && kn_transfer_of(ph, i)->vector)
+            count_read(m, t, 2 * m->m->sector * runs, INFINITY, distance, false);
+}
+
 static void sweep_writes(kn_model *m, const kn_phase *ph, int sweep, kn_traffic *t)
 {
     int last = sweeps_of(ph) - 1;
@@ -179,7 +179,9 @@ kn_traffic kn_model_traffic(kn_model *m, const kn_phase *ph, const kn_occupancy 
                     .touched = m->touched};
     double part = t.at_once / (double)ph->nest.groups, before = m->moved;
     for (int sweep = 0; sweep < sweeps_of(ph); sweep++) {
-        sweep_reads(m, ph, sweep, (m->moved - before) * part, &t);
+        const double swept = m->moved;
+        sweep_reads(m, ph, sweep, (swept - before) * part, &t);
+        edges_read(m, ph, (m->moved - swept) * part, &t);
         sweep_writes(m, ph, sweep, &t);
     }
     /* broadcast arrays come from the last-level cache again for each group, unless the unit's own cache holds them */

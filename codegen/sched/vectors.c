@@ -388,9 +388,9 @@ bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec)
         const kn_access *acc = kn_element_access(ph, i);
         if (!acc)
             continue;
-        const bool along = acc->stride[ph->nest.naxes - 1] == 1,
-                   alike = !along || begins_alike(at, ph, acc, leader, vec),
-                   load = i < ph->nest.values.len;
+        const int64_t stride = acc->stride[ph->nest.naxes - 1];
+        const bool along = stride != 0, load = i < ph->nest.values.len,
+                   alike = !along || (stride == 1 && begins_alike(at, ph, acc, leader, vec));
         ph->how.transfers.data[i].scalarised = !alike;
         fits = alike || (load && vec * kn_bytes(at->bufs[acc->buf].dtype) <= SCALARISED_BYTES);
         count_share(at, ph, i, along, &s);
