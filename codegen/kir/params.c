@@ -75,9 +75,11 @@ static void divisor_params(params *ps, int phase, const char *of, int64_t n)
 static void run_params(params *ps, const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
+    if (!ph->how.by_run)
+        return;
     const int64_t extents[] = {kn_phase_whole(ph), kn_phase_edges(ph)};
     const char *const names[] = {"whole", "edges"};
-    for (int i = 0; i < 2 && ph->how.by_run; i++) {
+    for (int i = 0; i < 2; i++) {
         put_index(ps, extents[i], ps->arena ? kn_sprintf(ps->arena, "p%d_%s", p, names[i]) : NULL);
         if (!k->wide && !kn_phase_one_run(ph))
             divisor_params(ps, p, names[i], extents[i]);

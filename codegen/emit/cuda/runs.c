@@ -2,7 +2,6 @@
  * `edges`, those in front of it and those behind. Sweeps count the members of vectors, of all runs, and then the edges; so
  * neither loop has a branch for the other's. */
 #include "codegen/emit/cuda/writer.h"
-#include "codegen/kir/remainder.h"
 
 /* How many elements of the run are in front of its first vector: from the address of the leader's first element. */
 static const char *head(kn_cuda_writer *w)
@@ -63,22 +62,4 @@ void kn_cuda_write_axes_of_run(kn_cuda_writer *w)
                  w->on_edges ? "const kn_index a%d = at < head ? at : at + p%d_whole;"
                              : "const kn_index a%d = at + head;",
                  last, w->p);
-}
-
-void kn_cuda_write_edges(kn_cuda_writer *w)
-{
-    enum { STEPS = 4 };
-    const kn_cuda_writer around = *w;
-    const kn_cuda_stride by = {"first_edge", "edges_end", "edges_step"};
-    const int n = w->ph->nest.values.len + 1;
-    const kn_sweep_loop loop = {.sweep = w->sweep, .unroll = STEPS, .batch = KN_BATCH_CYCLIC};
-    w->ph = kn_phase_of_edges(w->t->arena, w->ph, w->k->fast);
-    w->loaded = KN_NEW_ARRAY(w->t->arena, bool, n);
-    w->declared = KN_NEW_ARRAY(w->t->arena, bool, n);
-    w->need = KN_NEW_ARRAY(w->t->arena, bool, n);
-    w->on_edges = true;
-    w->loop = &loop;
-    kn_phase_needs(w->ph, w->sweep, w->need);
-    kn_cuda_write_loop(w, &by);
-    *w = around;
 }

@@ -151,7 +151,7 @@ static void write_register_tile_steps(kn_cuda_writer *w)
     w->in_register_tile = false;
 }
 
-void kn_cuda_write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
+static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     if (w->loop->batch) {
         write_batches(w, by);
@@ -192,7 +192,7 @@ static void write_resident_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
     w->resident = true;
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] = kn_part_on_chip(w->k, w->ph, i) > 0;
-    kn_cuda_write_loop(w, &on_chip);
+    write_loop(w, &on_chip);
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->loaded[i] = false;
     w->resident = false;
@@ -213,9 +213,9 @@ static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
         cols ? "item" : "first", w->block, by->step);
     if (!w->loop->backwards) {
         write_resident_steps(w, by);
-        kn_cuda_write_loop(w, &in_memory);
+        write_loop(w, &in_memory);
     } else {
-        kn_cuda_write_loop(w, &in_memory);
+        write_loop(w, &in_memory);
         write_resident_steps(w, by);
     }
 }
@@ -247,7 +247,7 @@ static void write_tiles(kn_cuda_writer *w, const kn_cuda_stride *by)
             w,
             "const kn_count remaining = live && from + row < to ? (to - from - row - 1) / %d + 1 : 0;",
             w->ph->how.tpg);
-        kn_cuda_write_loop(w, &within);
+        write_loop(w, &within);
     }
     kn_cuda_close_tile(w);
     w->tiled = false;
@@ -307,8 +307,27 @@ static void write_arrivals(kn_cuda_writer *w, const char *first)
 {
     const kn_cuda_stride piece = stride_of_chunk(w);
     kn_cuda_open_arrivals(w, first);
-    kn_cuda_write_loop(w, &piece);
+    write_loop(w, &piece);
     kn_cuda_close_arrivals(w);
+}
+
+/* Behind the vectors by run: the edges of runs. */
+static void write_edges(kn_cuda_writer *w)
+{
+    enum { STEPS = 4 };
+    const kn_cuda_writer around = *w;
+    const kn_cuda_stride by = {"first_edge", "edges_end", "edges_step"};
+    const int n = w->ph->nest.values.len + 1;
+    const kn_sweep_loop loop = {.sweep = w->sweep, .unroll = STEPS, .batch = KN_BATCH_CYCLIC};
+    w->ph = kn_phase_of_edges(w->t->arena, w->ph, w->k->fast);
+    w->loaded = KN_NEW_ARRAY(w->t->arena, bool, n);
+    w->declared = KN_NEW_ARRAY(w->t->arena, bool, n);
+    w->need = KN_NEW_ARRAY(w->t->arena, bool, n);
+    w->on_edges = true;
+    w->loop = &loop;
+    kn_phase_needs(w->ph, w->sweep, w->need);
+    write_loop(w, &by);
+    *w = around;
 }
 
 static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
@@ -342,11 +361,11 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
     else if (arriving)
         write_arrivals(w, by->first);
     else
-        kn_cuda_write_loop(w, ph->how.rest_in_registers ? &in_shared : by);
+        write_loop(w, ph->how.rest_in_registers ? &in_shared : by);
     if (ph->how.tail || kn_edges_in_one_step(ph))
         kn_cuda_write_tail(w);
     else if (ph->how.by_run)
-        kn_cuda_write_edges(w);
+        write_edges(w);
     kn_cuda_combine(w, t);
 }
 

@@ -377,8 +377,6 @@ void kn_cuda_run_shape(kn_cuda_writer *w);
 void kn_cuda_run_range(kn_cuda_writer *w, const char *live);
 /* Declares the indices of vector, or edge, i. */
 void kn_cuda_write_axes_of_run(kn_cuda_writer *w);
-/* Behind the vectors of a sweep: its edges. */
-void kn_cuda_write_edges(kn_cuda_writer *w);
 
 /* ---- tail.c ---- */
 
@@ -403,8 +401,6 @@ int kn_cuda_last_stage(const kn_phase *ph);
 void kn_cuda_load_rest(kn_cuda_writer *w);
 /* All sweeps of the phase over a group, with the group's values and stores before, between and after them. `leader` is
  * true of the thread that stores a group's results. */
-/* The current loop of the phase, over these members. */
-void kn_cuda_write_loop(kn_cuda_writer *w, const kn_cuda_stride *by);
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader);
 
 /* ---- group.c ---- */
