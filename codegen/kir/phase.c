@@ -196,9 +196,11 @@ int kn_phase_leader(const kn_phase *p)
 {
     int leader = -1, narrowest = 0;
     for (int i = 0; i < kn_accesses(p); i++) {
-        const bool load = i < p->nest.values.len;
-        const int bytes = kn_bytes(kn_value_at(p, load ? i : kn_store_at(p, i)->value)->dtype);
-        if (p->how.transfers.data[i].vector && (leader < 0 || bytes < narrowest)) {
+        if (!kn_transfer_of(p, i)->vector)
+            continue;
+        const int value = i < p->nest.values.len ? i : kn_store_at(p, i)->value,
+                  bytes = kn_bytes(kn_value_at(p, value)->dtype);
+        if (leader < 0 || bytes < narrowest) {
             leader = i;
             narrowest = bytes;
         }

@@ -100,7 +100,8 @@ static int function_of(kn_c_writer *w, const kn_value *v)
 }
 
 /* "{\n const f32 one1 = v5;\n const void *const in[] = {a3, &one1};\n c->loop[2](n, a6, in, 2);\n}": a call of the function of
- * value v, of n lanes to `out`. Operands without an array are one element for all lanes. */
+ * value v, of n lanes to `out`. Operands without an array are one element for all lanes; where all are, so is the result, which
+ * functions find once. */
 static void put_call(kn_c_writing *g, const kn_value *v, const char *n, const char *out)
 {
     kn_c_writer *w = g->w;
@@ -122,8 +123,18 @@ static void put_call(kn_c_writing *g, const kn_value *v, const char *n, const ch
         }
     }
     kn_c_line(w, "const void *const in[] = {%s};", kn_text_str(&t));
-    kn_c_line(w, "c->loop[%d](%s, %s, in, %u); /* %s */", function_of(w, v), n, out,
-              strcmp(n, "1") == 0 ? 0 : uniform, kn_ops[v->op].text);
+    const bool one = strcmp(n, "1") == 0;
+    if (!one && uniform == (1u << v->nin) - 1) {
+        kn_c_line(w, "%s same;", kn_c_type(v->dtype));
+        kn_c_line(w, "c->loop[%d](1, &same, in, 0); /* %s */", function_of(w, v),
+                  kn_ops[v->op].text);
+        kn_c_line(w, "KN_LANES");
+        kn_c_line(w, "for (i64 l = 0; l < %s; l++)", n);
+        kn_c_line(w, "    (%s)[l] = same;", out);
+    } else {
+        kn_c_line(w, "c->loop[%d](%s, %s, in, %u); /* %s */", function_of(w, v), n, out,
+                  one ? 0 : uniform, kn_ops[v->op].text);
+    }
     kn_c_close(w);
 }
 

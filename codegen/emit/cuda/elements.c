@@ -151,7 +151,7 @@ static const char *declare_shared_of(kn_cuda_writer *w, int bytes, const char *a
 /* One array behind the other, the widest elements first, so that all are aligned: each has as many vectors. */
 void kn_cuda_declare_shared(kn_cuda_writer *w)
 {
-    enum { WIDEST = 8 };
+    enum { WIDEST = 16 };
     declare_resident(w);
     declare_prefetched(w);
     const char *at = w->ph->how.cluster ? behind_exchange(w) : "dynamic";
