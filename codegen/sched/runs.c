@@ -25,10 +25,10 @@ void kn_schedule_runs(const kn_site *at, kn_phase *ph)
 {
     if (!may_go_by_run(at, ph))
         return;
-    const int widest = kn_widest_element(ph, at->bufs), most = widest < 2 ? 8 : 16 / widest,
-              run = (int)ph->nest.axes[ph->nest.naxes - 1].extent;
+    const int64_t run = ph->nest.axes[ph->nest.naxes - 1].extent;
+    const int widest = kn_widest_element(ph, at->bufs);
     kn_phase by_run = kn_phase_copy(at->arena, ph);
-    int vec = most;
+    int vec = widest < 2 ? 8 : 16 / widest;
     while (vec > ph->how.vec && (2 * vec > run || !kn_schedule_by_run(at, &by_run, vec)))
         vec /= 2;
     if (vec > ph->how.vec &&

@@ -1,6 +1,7 @@
-/* The tail of a single run, or its edges where vectors go by run and each thread has one at most. The tail: the elements behind its last whole vector, fewer than a vector has. Threads take one each,
+/* The tail of a single run: the elements behind its last whole vector, fewer than a vector has. Threads take one each,
  * in a step behind the loop of each sweep. It is the last threads that do: the last vectors mostly leave them idle. Rows
- * load it before their first sweep: codegen/kir/remainder.h. */
+ * load it before their first sweep: codegen/kir/remainder.h. So do rows by run, where each thread has an edge at most, with
+ * the edges of their run. */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/kir/remainder.h"
 
