@@ -10,14 +10,22 @@ static kn_phase *copy_of(kn_arena *a, const kn_phase *ph)
     return copy;
 }
 
+/* The same, element by element. */
+static kn_phase *by_elements(kn_arena *a, const kn_phase *ph)
+{
+    kn_phase *copy = copy_of(a, ph);
+    copy->how.vec = 1;
+    for (int i = 0; i < copy->how.transfers.len; i++)
+        copy->how.transfers.data[i].vector = false;
+    return copy;
+}
+
 const kn_phase *kn_phase_of_tail(kn_arena *a, const kn_phase *ph, bool fast)
 {
-    kn_phase *tail = copy_of(a, ph);
-    tail->how.vec = tail->how.steps = 1;
+    kn_phase *tail = by_elements(a, ph);
+    tail->how.steps = 1;
     tail->how.holds.len = 0;
     tail->how.hoisted = false;
-    for (int i = 0; i < tail->how.transfers.len; i++)
-        tail->how.transfers.data[i].vector = false;
     for (int i = 0; i < tail->nest.values.len && tail->how.walk == KN_WALK_ROWS; i++) {
         const kn_value *v = kn_value_at(tail, i);
         if (v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps > 0)
@@ -29,10 +37,7 @@ const kn_phase *kn_phase_of_tail(kn_arena *a, const kn_phase *ph, bool fast)
 
 const kn_phase *kn_phase_of_edges(kn_arena *a, const kn_phase *ph, bool fast)
 {
-    kn_phase *edges = copy_of(a, ph);
-    edges->how.vec = 1;
-    for (int i = 0; i < edges->how.transfers.len; i++)
-        edges->how.transfers.data[i].vector = false;
+    kn_phase *edges = by_elements(a, ph);
     edges->selection = kn_select_phase(a, edges, fast);
     return edges;
 }

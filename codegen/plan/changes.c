@@ -30,12 +30,10 @@ bool kn_hashes_add(kn_arena *a, kn_hashes *h, uint64_t hash)
 
 static const kn_tried *from_of(const kn_search *s) { return &s->states.data[s->from]; }
 
-/* Of the parts, and what the state says of values that cross. */
-static uint64_t asked_hash(const kn_search *s, const int *part_of)
+uint64_t kn_key_of(const kn_search *s, const int *part_of, const kn_reuse *reuse)
 {
     const size_t n = (size_t)s->problem->graph->nodes.len;
-    const kn_reuse *reuse = s->states.data[s->from].reuse;
-    uint64_t key = kn_hash(part_of, sizeof *part_of * n, 0);
+    const uint64_t key = kn_hash(part_of, sizeof *part_of * n, 0);
     return reuse ? kn_hash(reuse, sizeof *reuse * n, key) : key;
 }
 
@@ -48,7 +46,7 @@ static bool has_lost(const kn_search *s, uint64_t kind)
 /* But for what cannot gain, or comes to what was asked already. */
 static void add_change(kn_search *s, kn_change c, const int *part_of)
 {
-    if (c.toggled < 0 && !kn_hashes_add(s->a, &s->asked, asked_hash(s, part_of)))
+    if (c.toggled < 0 && !kn_hashes_add(s->a, &s->asked, kn_key_of(s, part_of, from_of(s)->reuse)))
         return;
     c.number = s->changes.len;
     if (kn_may_gain(s, part_of, &c.bound))
@@ -82,10 +80,11 @@ static const kn_merge *without_merge(kn_search *s, int without, int *n)
 static void add_undone(kn_search *s, int without)
 {
     int n;
-    if (has_lost(s, kind_undone(s, without)))
+    const uint64_t kind = kind_undone(s, without);
+    if (has_lost(s, kind))
         return;
     const kn_merge *merges = without_merge(s, without, &n);
-    add_merged(s, merges, n, kind_undone(s, without));
+    add_merged(s, merges, n, kind);
 }
 
 /* Pairs of regions that touch: one reads a value of the other, or both read the same array or value. */
@@ -147,7 +146,7 @@ static const uint64_t *find_reads(const touching *t)
 {
     const kn_search *s = t->s;
     const kn_graph *g = s->problem->graph;
-    const bool *again = s->states.data[s->from].again;
+    const bool *again = from_of(s)->again;
     uint64_t *reads = KN_NEW_ARRAY(&t->s->trials.scratch, uint64_t, g->nodes.len + 1);
     for (int i = 0; i < g->nodes.len; i++)
         for (int k = 0; k < g->nodes.data[i]->nin && t->part_of[i] >= 0; k++) {
@@ -192,6 +191,14 @@ static void add_moves(kn_search *s, int without, const int *before)
                     .before = before});
 }
 
+/* Keeps what the state computes again, or the other way round. */
+static void add_toggled(kn_search *s, int node, const int *part_of)
+{
+    const uint64_t kind = kn_hash(&node, sizeof node, 2);
+    if (!has_lost(s, kind))
+        add_change(s, (kn_change){.toggled = node, .kind = kind}, part_of);
+}
+
 static int lowest_first(const void *a, const void *b)
 {
     const kn_change *x = a, *y = b;
@@ -218,8 +225,8 @@ void kn_find_changes(kn_search *s)
         add_undone(s, i);
     add_merges(s, part_of);
     for (int i = 0; i < g->nodes.len; i++)
-        if (cross[i] && !has_lost(s, kn_hash(&i, sizeof i, 2)))
-            add_change(s, (kn_change){.toggled = i, .kind = kn_hash(&i, sizeof i, 2)}, part_of);
+        if (cross[i])
+            add_toggled(s, i, part_of);
     sort_changes(s, 0);
     const int first_move = s->changes.len;
     for (int i = 0; i < from->n; i++)

@@ -90,16 +90,10 @@ static bool is_worth_it(const kn_search *s)
     return gain > 0 && (double)(kn_work_done() - s->begun) < most;
 }
 
-static uint64_t key_of(const kn_search *s, const int *part_of, const kn_reuse *reuse)
-{
-    const size_t n = (size_t)s->problem->graph->nodes.len;
-    return kn_hash(reuse, sizeof *reuse * n, kn_hash(part_of, sizeof *part_of * n, 0));
-}
-
 /* Notes that these regions are planned so; false: they were before. */
 static bool note(kn_search *s, const kn_regions *r, const kn_reuse *reuse)
 {
-    return kn_hashes_add(s->a, &s->seen, key_of(s, kn_parts_of(&s->trials.scratch, r), reuse));
+    return kn_hashes_add(s->a, &s->seen, kn_key_of(s, kn_parts_of(&s->trials.scratch, r), reuse));
 }
 
 kn_reuse *kn_outcome(kn_arena *a, const kn_regions *r, const bool *again)
@@ -254,8 +248,8 @@ static kn_status try_ways(kn_search *s, kn_regions *regions)
 static bool are_planned(kn_search *s, const int *part_of)
 {
     const ways w = ways_of(s, part_of);
-    return kn_hashes_have(&s->seen, key_of(s, part_of, w.by_cost)) &&
-           kn_hashes_have(&s->seen, key_of(s, part_of, w.again));
+    return kn_hashes_have(&s->seen, kn_key_of(s, part_of, w.by_cost)) &&
+           kn_hashes_have(&s->seen, kn_key_of(s, part_of, w.again));
 }
 
 /* The regions that merges lead to, in memory of one trial. */

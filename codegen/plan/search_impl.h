@@ -69,6 +69,8 @@ typedef struct kn_search {
 
 /* Of partitions that bonds allow: is one with these parts worth planning? *bound: its lower bound. */
 bool kn_may_gain(kn_search *s, const int *part_of, double *bound);
+/* A hash of the parts, and of what is said of values that cross; reuse NULL: nothing. */
+uint64_t kn_key_of(const kn_search *s, const int *part_of, const kn_reuse *reuse);
 /* Per node: does its value cross from its part to another, which loads it or computes it again? */
 const bool *kn_crossing(kn_arena *a, const kn_graph *g, const int *part_of);
 

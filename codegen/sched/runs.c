@@ -21,17 +21,16 @@ static bool may_go_by_run(const kn_site *at, const kn_phase *ph)
            kn_rows_keep(ph, at->target) == KN_KEEP_NONE;
 }
 
-void kn_schedule_runs(const kn_site *at, kn_phase *ph)
+bool kn_schedule_runs(const kn_site *at, const kn_phase *ph, kn_phase *by_run)
 {
     if (!may_go_by_run(at, ph))
-        return;
+        return false;
     const int64_t run = ph->nest.axes[ph->nest.naxes - 1].extent;
     const int widest = kn_widest_element(ph, at->bufs);
-    kn_phase by_run = kn_phase_copy(at->arena, ph);
     int vec = widest < 2 ? 8 : 16 / widest;
-    while (vec > ph->how.vec && (2 * vec > run || !kn_schedule_by_run(at, &by_run, vec)))
+    *by_run = kn_phase_copy(at->arena, ph);
+    while (vec > ph->how.vec && (2 * vec > run || !kn_schedule_by_run(at, by_run, vec)))
         vec /= 2;
-    if (vec > ph->how.vec &&
-        kn_predict_phase_ns(at, &by_run) < nearly_same * kn_predict_phase_ns(at, ph))
-        *ph = by_run;
+    return vec > ph->how.vec &&
+           kn_predict_phase_ns(at, by_run) < nearly_same * kn_predict_phase_ns(at, ph);
 }

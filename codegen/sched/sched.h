@@ -71,8 +71,8 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *phase);
  * run alike. */
 bool kn_schedule_by_run(const kn_site *at, kn_phase *phase, int vec);
 
-/* Takes a shaped phase's vectors by run where that is possible and predicted to be quicker. */
-void kn_schedule_runs(const kn_site *at, kn_phase *phase);
+/* *by_run: a copy of the shaped phase whose vectors go by run, if that is possible and predicted to be quicker. Else false. */
+bool kn_schedule_runs(const kn_site *at, const kn_phase *phase, kn_phase *by_run);
 
 /* kn_schedule_vectors() with a vector width that is known to fit; `a` gets the transfers. */
 void kn_schedule_as(kn_arena *a, kn_phase *phase, int vec);

@@ -16,13 +16,19 @@ static bool begins_at_multiple(const kn_phase *ph, const kn_access *acc, int va,
     return acc->split_stride % vec == 0 && acc->offset % vec == 0;
 }
 
+/* Does an array whose first element has this alignment begin at a vector of `vec` elements? */
+static bool is_aligned(const kn_buf *buf, int align, int vec)
+{
+    const int bytes = kn_bytes(buf->dtype) * vec;
+    return align % (bytes < 16 ? bytes : 16) == 0;
+}
+
 bool kn_vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf, int align, int va,
                     int vec)
 {
-    int bytes = kn_bytes(buf->dtype) * vec;
     if (acc->stride[va] != 1)
         return true;
-    return align % (bytes < 16 ? bytes : 16) == 0 && begins_at_multiple(ph, acc, va, vec);
+    return is_aligned(buf, align, vec) && begins_at_multiple(ph, acc, va, vec);
 }
 
 /* Does it walk all axes as one, in order? */
@@ -128,10 +134,9 @@ static bool vectors_fit(const kn_site *at, const kn_phase *ph, int va, int vec)
 static bool is_misaligned_alike(const kn_phase *ph, const kn_access *acc, const kn_buf *buf,
                                 int align, const kn_access **first)
 {
-    int va = ph->nest.naxes - 1, bytes = kn_bytes(buf->dtype) * ph->how.vec;
-    if (acc->stride[va] != 1 || !kn_access_varies(acc, 0, ph->nest.ngroup))
+    if (acc->stride[ph->nest.naxes - 1] != 1 || !kn_access_varies(acc, 0, ph->nest.ngroup))
         return true;
-    if (align % (bytes < 16 ? bytes : 16) != 0)
+    if (!is_aligned(buf, align, ph->how.vec))
         return false;
     bool alike = true;
     for (int a = 0; *first && a < ph->nest.ngroup; a++)
@@ -311,6 +316,16 @@ static void count_share(const kn_site *at, const kn_phase *ph, int i, bool along
         *(along ? &s->scalarised : &s->others) += bytes;
 }
 
+/* Counts access i, which is by vectors of `vec` elements if it `fits`, or by elements. False: it can be neither. */
+static bool take_access(const kn_site *at, kn_phase *ph, int i, bool along, bool fits, int vec,
+                        shares *s)
+{
+    const int bytes = kn_bytes(at->bufs[kn_element_access(ph, i)->buf].dtype);
+    ph->how.transfers.data[i].scalarised = !fits;
+    count_share(at, ph, i, along, s);
+    return fits || (i < ph->nest.values.len && vec * bytes <= SCALARISED_BYTES);
+}
+
 /* Vectors along rows where some loads are not aligned for them, as of arrays that begin elsewhere: these are read by
  * elements, the others and all stores by vectors of as many. False if that is not most of the bytes, which depends on
  * how many groups there are. */
@@ -326,12 +341,9 @@ static bool scalarise_some(const kn_site *at, kn_phase *ph, int va, int vec)
         const kn_access *acc = kn_element_access(ph, i);
         if (!acc)
             continue;
-        const bool along = acc->stride[va] == 1, load = i < ph->nest.values.len;
         const bool aligned =
             kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, vec);
-        ph->how.transfers.data[i].scalarised = !aligned;
-        fits = aligned || (load && vec * kn_bytes(at->bufs[acc->buf].dtype) <= SCALARISED_BYTES);
-        count_share(at, ph, i, along, &s);
+        fits = take_access(at, ph, i, acc->stride[va] == 1, aligned, vec, &s);
     }
     kn_arena_back(at->arena, here);
     fits = fits && s.scalarised > 0 && s.vectors >= s.scalarised;
@@ -347,10 +359,8 @@ static bool scalarise_some(const kn_site *at, kn_phase *ph, int va, int vec)
 static bool begins_alike(const kn_site *at, const kn_phase *ph, const kn_access *acc,
                          const kn_access *leader, int vec)
 {
-    const int bytes = kn_bytes(at->bufs[acc->buf].dtype) * vec,
-              led = kn_bytes(at->bufs[leader->buf].dtype) * vec;
-    const bool aligned = at->align[acc->buf] % (bytes < 16 ? bytes : 16) == 0 &&
-                         at->align[leader->buf] % (led < 16 ? led : 16) == 0;
+    const bool aligned = is_aligned(&at->bufs[acc->buf], at->align[acc->buf], vec) &&
+                         is_aligned(&at->bufs[leader->buf], at->align[leader->buf], vec);
     bool alike = aligned || acc->buf == leader->buf;
     for (int a = 0; a < ph->nest.naxes - 1 && alike; a++)
         alike = (acc->stride[a] - leader->stride[a]) % vec == 0;
@@ -367,9 +377,9 @@ static const kn_access *leader_of(const kn_site *at, const kn_phase *ph, int vec
         const kn_access *acc = kn_element_access(ph, i);
         if (!acc || acc->stride[ph->nest.naxes - 1] != 1)
             continue;
-        const int bytes = kn_bytes(at->bufs[acc->buf].dtype),
-                  all = bytes * vec < 16 ? bytes * vec : 16,
-                  order = bytes + (at->align[acc->buf] % all ? 16 : 0);
+        const kn_buf *buf = &at->bufs[acc->buf];
+        const int order =
+            kn_bytes(buf->dtype) + (is_aligned(buf, at->align[acc->buf], vec) ? 0 : 16);
         if (!leader || order < least) {
             leader = acc;
             least = order;
@@ -389,11 +399,9 @@ bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec)
         if (!acc)
             continue;
         const int64_t stride = acc->stride[ph->nest.naxes - 1];
-        const bool along = stride != 0, load = i < ph->nest.values.len,
+        const bool along = stride != 0,
                    alike = !along || (stride == 1 && begins_alike(at, ph, acc, leader, vec));
-        ph->how.transfers.data[i].scalarised = !alike;
-        fits = alike || (load && vec * kn_bytes(at->bufs[acc->buf].dtype) <= SCALARISED_BYTES);
-        count_share(at, ph, i, along, &s);
+        fits = take_access(at, ph, i, along, alike, vec, &s);
     }
     kn_arena_back(at->arena, here);
     ph->how.by_run = fits && s.vectors > 0 && s.vectors >= s.scalarised;
@@ -422,8 +430,7 @@ static bool may_be_linear(const kn_phase *ph, const kn_target *target)
 /* Is it aligned for vectors over all members? */
 static bool linear_fits(const kn_site *at, const kn_access *acc, int vec)
 {
-    const int bytes = kn_bytes(at->bufs[acc->buf].dtype) * vec;
-    return acc->offset % vec == 0 && at->align[acc->buf] % (bytes < 16 ? bytes : 16) == 0;
+    return acc->offset % vec == 0 && is_aligned(&at->bufs[acc->buf], at->align[acc->buf], vec);
 }
 
 /* Is it read by vectors of so many elements? */

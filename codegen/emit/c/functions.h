@@ -56,9 +56,7 @@ static inline int kn_negativef(float x) { return (int)kn_bits_of(x) <= -0x800000
 
 static inline int kn_negative(double x)
 {
-    __INT64_TYPE__ bits;
-    __builtin_memcpy(&bits, &x, sizeof bits);
-    return bits <= -0x10000000000000;
+    return (__INT64_TYPE__)kn_bits_of64(x) <= -0x10000000000000;
 }
 
 static inline float kn_copysignf(float a, float b)

@@ -123,17 +123,15 @@ static void put_call(kn_c_writing *g, const kn_value *v, const char *n, const ch
         }
     }
     kn_c_line(w, "const void *const in[] = {%s};", kn_text_str(&t));
-    const bool one = strcmp(n, "1") == 0;
-    if (!one && uniform == (1u << v->nin) - 1) {
+    const bool one = strcmp(n, "1") == 0, same = !one && uniform == (1u << v->nin) - 1;
+    if (same)
         kn_c_line(w, "%s same;", kn_c_type(v->dtype));
-        kn_c_line(w, "c->loop[%d](1, &same, in, 0); /* %s */", function_of(w, v),
-                  kn_ops[v->op].text);
+    kn_c_line(w, "c->loop[%d](%s, %s, in, %u); /* %s */", function_of(w, v), same ? "1" : n,
+              same ? "&same" : out, one || same ? 0 : uniform, kn_ops[v->op].text);
+    if (same) {
         kn_c_line(w, "KN_LANES");
         kn_c_line(w, "for (i64 l = 0; l < %s; l++)", n);
         kn_c_line(w, "    (%s)[l] = same;", out);
-    } else {
-        kn_c_line(w, "c->loop[%d](%s, %s, in, %u); /* %s */", function_of(w, v), n, out,
-                  one ? 0 : uniform, kn_ops[v->op].text);
     }
     kn_c_close(w);
 }

@@ -67,5 +67,5 @@ const char *kn_c_expression(kn_c_writing *g, int i, int loop)
                                : NULL;
     if (quotient)
         return quotient;
-    return kn_c_op(w->a, v->op, kn_c_value_at(g, v->in[v->nin - 1])->dtype, v->dtype, in);
+    return kn_c_op(w->a, v->op, last->dtype, v->dtype, in);
 }

@@ -16,7 +16,7 @@ typedef KN_VEC(int) kn_layouts; /* types and alignments of buffers */
 /* Raw phases, local ones and their host, and what they look like normalised and shaped. */
 typedef struct kn_shaped {
     const kn_phase *raw, *phases;
-    kn_phase *by_run; /* kn_shaped_by_run(); NULL: not asked for yet */
+    const kn_phase *by_run; /* kn_shaped_by_run(); NULL: not asked for yet */
     int n;
     bool alone;
     kn_layouts layouts;

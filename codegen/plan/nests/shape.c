@@ -57,9 +57,13 @@ const kn_phase *kn_shaped_by_run(kn_planner *p, kn_shaped *s)
     if (s->by_run)
         return s->by_run;
     at.arena = p->shapes->arena;
-    s->by_run = copies(at.arena, s->phases, s->n);
-    for (int i = 0; i < s->n; i++)
-        kn_schedule_runs(&at, &s->by_run[i]);
+    kn_phase host; /* the last; local ones follow it */
+    s->by_run = s->phases;
+    if (kn_schedule_runs(&at, &s->phases[s->n - 1], &host)) {
+        kn_phase *with = kn_alloc_copy(at.arena, s->phases, sizeof *with * (size_t)s->n);
+        with[s->n - 1] = host;
+        s->by_run = with;
+    }
     return s->by_run;
 }
 
