@@ -25,6 +25,7 @@ static kn_status open_device(kn_context *ctx, const kn_context_config *given)
     kn_device_config config = {.threads = given->threads,
                                .emulator = given->emulator,
                                .compile = given->cpu_compile,
+                               .stream = given->cpu_stream,
                                .disk = ctx->disk,
                                .from = ctx->from};
     if (strcmp(name, "auto") == 0) {

@@ -31,6 +31,7 @@ typedef struct kn_context_config {
     int threads;          /* see kn_device_config */
     const char *emulator; /* options or NULL */
     const char *cpu_compile;
+    double cpu_stream; /* see kn_device_config */
     const char *cache_dir;
     uint64_t cache_bytes;     /* as in kiln_config */
     bool trust_pointers;      /* as there */

@@ -54,6 +54,7 @@ static kn_status cpu_open(const kn_device_config *config, kn_device **out)
                                    .max_block = 1024,
                                    .max_threads_unit = 1,
                                    .cooperative = true}};
+    dev->machine.stream = config->stream > 0 ? config->stream : KN_STREAM_BYTES;
     kn_status status = kn_pool_open(&dev->from, threads, &dev->machine.pool);
     if (status == KN_OK)
         status = kn_native_open(&dev->base, when, dev->loops, &dev->from, &dev->machine.native);

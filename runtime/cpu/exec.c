@@ -343,14 +343,6 @@ static bool choose_squares(const kn_phase_plan *plan, const kn_phase *p)
            p->nest.axes[p->nest.naxes - 1].extent >= KN_TILE / 2 && is_transposed(plan, p);
 }
 
-int64_t kn_cpu_tile_height(const kn_phase_plan *plan)
-{
-    int bytes = 1;
-    for (int a = 0; a < plan->accesses.len; a++)
-        bytes = plan->accesses.data[a].bytes > bytes ? plan->accesses.data[a].bytes : bytes;
-    return kn_tile_height(bytes);
-}
-
 /* Is a group a block, of a whole vector at least? */
 static bool can_be_short(const kn_phase_plan *plan, const kn_phase *p)
 {
@@ -381,6 +373,23 @@ static void choose_gathered(kn_job *job)
     }
 }
 
+/* Bytes of a member, of each array that has one for all groups and members. */
+static int moved(const kn_phase_plan *plan, const kn_phase *p)
+{
+    int bytes = 0;
+    uint64_t seen = 0;
+    for (int i = 0; i < plan->accesses.len; i++) {
+        const kn_access_ref *ref = &plan->accesses.data[i];
+        const kn_access *acc = access_of(p, ref);
+        bool all = ref->buf >= 0 && ref->buf < 64 && !(seen >> ref->buf & 1);
+        for (int a = 0; a < p->nest.naxes; a++)
+            all = all && acc->kind[a] != KN_STRIDE_ZERO;
+        bytes += all ? ref->bytes : 0;
+        seen |= all ? UINT64_C(1) << ref->buf : 0;
+    }
+    return bytes;
+}
+
 kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compiled)
 {
     const bool gathers = plan->by_rows && !(compiled && plan->nreds == 0);
@@ -392,6 +401,7 @@ kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compi
                         .kept = plan->kept ? KN_FRAME_MEMBERS : 0,
                         .work = plan->work,
                         .group_work = plan->group_buffers,
+                        .moved = moved(plan, p),
                         .run_rows = gathers ? ROW_LANES
                                     : plain ? PLAIN_LANES
                                             : RUN_LANES,
@@ -406,8 +416,8 @@ int kn_cpu_run_axis(const kn_phase *p, bool cols)
     return axes > 1 ? (cols ? p->nest.ngroup : p->nest.naxes) - 1 : -1;
 }
 
-/* Divides the job for so many threads; true if it is worth several. */
-static bool cut(kn_job *job, int threads, bool compiled)
+/* Divides the job for the threads of a machine; true if it is worth several. */
+static bool cut(kn_job *job, const kn_cpu_machine *machine, bool compiled)
 {
     const kn_phase *p = job->phase;
     const kn_c_shape shape = kn_cpu_shape(job->plan, p, compiled);
@@ -418,7 +428,8 @@ static bool cut(kn_job *job, int threads, bool compiled)
                       .splits = p->how.split ? p->num.splits : 0,
                       .chunk = p->num.chunk,
                       .tiles = -1,
-                      .threads = threads};
+                      .stream = machine->stream,
+                      .threads = kn_pool_threads(machine->pool)};
     if (job->tile_rows) {
         int64_t area =
             p->nest.axes[p->nest.naxes - 2].extent * p->nest.axes[p->nest.naxes - 1].extent;
@@ -461,15 +472,15 @@ static kn_status share(const kn_job *job, bool several, kn_pool *pool, size_t by
     return KN_OK;
 }
 
-static kn_status interpret(const kn_cpu_plan *plan, kn_job *job, kn_pool *pool)
+static kn_status interpret(const kn_cpu_plan *plan, kn_job *job, const kn_cpu_machine *machine)
 {
     const kn_phase *p = job->phase;
     size_t frame = (plan->frame_bytes + 63) & ~(size_t)63;
     const size_t lane_bytes =
         (2 * (size_t)plan->accesses * sizeof(kn_lane_access) + 63) & ~(size_t)63;
     const bool scatters = job->cols && p->how.scatter_sum;
-    char *scratch =
-        kn_pool_borrow(pool, frame + lane_bytes + (scatters ? kn_cpu_scatter_sum_bytes(p) : 0));
+    char *scratch = kn_pool_borrow(machine->pool, frame + lane_bytes +
+                                                      (scatters ? kn_cpu_scatter_sum_bytes(p) : 0));
     if (!scratch)
         return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", job->kernel->name);
     kn_lane_access *lanes = (kn_lane_access *)(scratch + frame);
@@ -486,15 +497,15 @@ static kn_status interpret(const kn_cpu_plan *plan, kn_job *job, kn_pool *pool)
                                  : p->nest.ngroup;
     job->lanes = lanes;
     bind(job, lanes);
-    bool several = cut(job, kn_pool_threads(pool), false);
+    bool several = cut(job, machine, false);
     kn_cpu_side side;
     job->beside = kn_cpu_beside(job);
     if (job->beside > 1) {
         kn_cpu_side_make(&side, job, job->beside, lanes + plan->accesses);
         job->side = &side.job;
     }
-    kn_status status = share(job, several, pool, plan->frame_bytes, scratch, work, job);
-    kn_pool_return(pool, scratch);
+    kn_status status = share(job, several, machine->pool, plan->frame_bytes, scratch, work, job);
+    kn_pool_return(machine->pool, scratch);
     return status;
 }
 
@@ -559,8 +570,9 @@ static void lay_beside(native_job *n, int64_t *numbers)
     n->call.side = &n->side;
 }
 
-static kn_status run_native(kn_job *job, const kn_native_phase *code, kn_pool *pool)
+static kn_status run_native(kn_job *job, const kn_native_phase *code, const kn_cpu_machine *machine)
 {
+    kn_pool *const pool = machine->pool;
     native_numbers numbers;
     const size_t slot = kn_cpu_slot_bytes(job->plan), row = kn_cpu_row_bytes(job->plan);
     const size_t mine = ((size_t)code->slots * slot + (size_t)code->rows * row + 63) & ~(size_t)63;
@@ -569,9 +581,9 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, kn_pool *p
         return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", job->kernel->name);
     place_numbers(job, scratch + mine, &numbers);
     fill_numbers(job, &numbers);
-    if (job->tile_rows) /* each array of a tile is one of a block, which has room for the widest elements there are */
-        job->tile_columns = KN_TILE_WIDTH * (job->tile_rows = kn_cpu_tile_height(job->plan));
-    bool several = cut(job, kn_pool_threads(pool), true);
+    if (job->tile_rows)
+        job->tile_rows = job->tile_columns = KN_TILE_SIDE;
+    bool several = cut(job, machine, true);
     native_job n = {.job = job,
                     .work = code->work,
                     .call = {.buf = job->call->bufs,
@@ -587,9 +599,9 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, kn_pool *p
                              .most = job->cut.most,
                              .run = job->cut.run,
                              .run_step = job->cut.run_step,
-                             .tile = job->tile_rows,
                              .slot = (int64_t)slot,
                              .row = (int64_t)row,
+                             .stream = job->cut.stream,
                              .bad = job->bad}};
     n.call.beside = kn_cpu_beside(job);
     if (n.call.beside > 1)
@@ -622,8 +634,8 @@ static kn_status run_phase(const kn_cpu_machine *machine, const kn_cpu_code *cod
     kn_bad_index bad = {0};
     job->bad = &bad;
     const bool scatters = job->cols && p->how.scatter_sum; /* compiled code takes all members */
-    KN_TRY(native.work && !scatters ? run_native(job, &native, machine->pool)
-                                    : interpret(code->plan, job, machine->pool));
+    KN_TRY(native.work && !scatters ? run_native(job, &native, machine)
+                                    : interpret(code->plan, job, machine));
     return bad.found ? fail_index(job->kernel, p, &bad) : KN_OK;
 }
 

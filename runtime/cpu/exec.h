@@ -22,14 +22,13 @@ typedef struct kn_cpu_code {
 typedef struct kn_cpu_machine {
     kn_pool *pool;
     kn_native *native;
+    double stream; /* bytes a phase moves, from which on compiled code stores past the caches */
 } kn_cpu_machine;
 
 /* `kernel` has the structure that the code was made of, and this call's numbers. */
 kn_status kn_cpu_run(const kn_cpu_machine *machine, const kn_cpu_code *code,
                      const kn_kernel *kernel, const kn_call *call);
 
-/* Rows of its tiles where it is compiled. */
-int64_t kn_cpu_tile_height(const kn_phase_plan *plan);
 /* How a phase of these numbers is walked. */
 kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p);
 

@@ -29,6 +29,7 @@ typedef struct kn_device_config {
     int threads;          /* CPU and emulator: 0 for one a core */
     const char *emulator; /* options of the emulator, or NULL: see kiln_config */
     const char *compile;  /* CPU: when kernels are compiled, or NULL: see kiln_config */
+    double stream;        /* CPU: see kn_cpu_machine; 0: KN_STREAM_BYTES */
     kn_disk *disk;        /* compiled kernels of other processes; outlives the device; NULL: none */
     kn_allocator from;
 } kn_device_config;

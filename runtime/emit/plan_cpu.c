@@ -126,9 +126,10 @@ static void put_cut(kn_writer *w, const kn_phase_plan *plan, const kn_phase *p, 
 {
     const kn_c_shape s = kn_cpu_shape(plan, p, true);
     const int down = p->nest.naxes - 2;
-    kn_putf(w->t, "        static const kn_c_shape shape = {%d, %d, %d, %d, %d, %d, %d, %d, %d};\n",
+    kn_putf(w->t,
+            "        static const kn_c_shape shape = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d};\n",
             s.walks_cols, s.divisible, s.row_lanes, s.col_lanes, s.kept, s.work, s.group_work,
-            s.run_rows, s.run_cols);
+            s.run_rows, s.run_cols, s.moved);
     kn_putf(w->t, "        kn_c_extents e;\n        e.groups = %s;\n        e.members = %s;\n",
             product(w, 0, p->nest.ngroup), product(w, p->nest.ngroup, p->nest.naxes));
     if (by.first != by.other)
@@ -141,11 +142,13 @@ static void put_cut(kn_writer *w, const kn_phase_plan *plan, const kn_phase *p, 
                 run_text(w, p, false));
     else
         kn_putf(w->t, "        e.run = %s;\n", run_text(w, p, false));
-    kn_put(w->t, "        e.splits = e.chunk = 0;\n        e.threads = 1;\n");
+    kn_put(w->t, "        e.splits = e.chunk = 0;\n        e.threads = 1;\n"
+                 "        e.stream = KN_STREAM_BYTES;\n");
     if (by.first == KN_C_TILES)
-        kn_putf(w->t, "        e.tiles = %s * kn_ceiling(num[%d], %d) * kn_ceiling(num[%d], %d);\n",
-                product(w, 0, down), down, (int)kn_cpu_tile_height(plan), down + 1,
-                KN_TILE_WIDTH * (int)kn_cpu_tile_height(plan));
+        kn_putf(
+            w->t,
+            "        e.tiles = %s * kn_ceiling(num[%d], KN_TILE_SIDE) * kn_ceiling(num[%d], KN_TILE_SIDE);\n",
+            product(w, 0, down), down, down + 1);
     else
         kn_put(w->t, "        e.tiles = -1;\n");
     kn_put(w->t, "        const kn_c_cut cut = kn_cut(&shape, cols, &e);\n");
@@ -173,8 +176,7 @@ static void put_call(kn_writer *w, int index, ways by)
            "        c.groups = e.groups;\n        c.members = e.members;\n"
            "        c.parts = cut.parts;\n        c.part = cut.part;\n        c.most = cut.most;\n"
            "        c.run = cut.run;\n        c.run_step = cut.run_step;\n"
-           "        c.beside = 1;\n        c.side = 0;\n");
-    kn_putf(w->t, "        c.tile = %d;\n", (int)kn_cpu_tile_height(plan));
+           "        c.stream = cut.stream;\n        c.beside = 1;\n        c.side = 0;\n");
     kn_putf(w->t, "        c.slot = %zu;\n        c.row = %zu;\n", kn_cpu_slot_bytes(plan),
             kn_cpu_row_bytes(plan));
     kn_put(w->t, "        if (e.groups > 0)\n");

@@ -103,8 +103,16 @@ static void put_members(kn_c_writing *g, int loop, int count)
     kn_c_writer *w = g->w;
     const bool can = !w->ordered && !kn_c_stores_over_kept(g, loop) && !kn_c_stores_bytes(g, loop);
     const bool gains = can && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
+    const bool streams = can && kn_c_begin_streams(g, loop, "KN_COLUMN_LANES");
+    if (streams) {
+        opens_members(g, count);
+        kn_c_put_overlapping(g, loop, "KN_COLUMN_LANES", true);
+        kn_c_end_streams(g);
+    }
     if (!gains && !(can && count > 1 && sums_floats(g, loop))) {
         put_lanes_of_members(g, loop, count, true);
+        if (streams)
+            kn_c_close(w);
         return;
     }
     kn_c_open(w, gains ? "if (n >= KN_COLUMN_LANES)" : "if (KN_TERMS && n >= KN_COLUMN_LANES)");
@@ -113,6 +121,8 @@ static void put_members(kn_c_writing *g, int loop, int count)
     kn_c_open(w, "} else");
     put_lanes_of_members(g, loop, count, !gains);
     kn_c_close(w);
+    if (streams)
+        kn_c_close(w);
 }
 
 /* Does the phase merge what an earlier one left for each part of a split? Those are few. */

@@ -182,11 +182,13 @@ void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *f
 void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *first)
 {
     const char *const lanes = lanes_of(g);
-    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
+    for (int s = 0; s < g->w->ph->nest.stores.len; s++) {
+        const bool streams = kn_c_streams(g, s, loop);
         if (kn_c_narrows(g, s, loop))
             kn_c_line(g->w, "kn_narrow_%s(%s%d%s, out%d, %s);",
-                      kn_c_type(kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype), to, s,
-                      written_from(g, s, first), s, lanes);
+                      kn_c_type(kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype),
+                      streams ? "last" : to, s, streams ? "" : written_from(g, s, first), s, lanes);
+    }
 }
 
 void kn_c_put_terms(kn_c_writing *g, int r)

@@ -16,6 +16,7 @@ typedef struct kn_c_shape {
     int kept; /* members of the rows that keep values for later sweeps, at most; 0: none does */
     int work, group_work;   /* steps: of a member, and of a group */
     int run_rows, run_cols; /* runs of lanes at least this long get blocks of their own */
+    int moved;              /* bytes of a member of arrays that have one for each */
 } kn_c_shape;
 
 /* What a call's numbers add. */
@@ -24,6 +25,7 @@ typedef struct kn_c_extents {
     __INT64_TYPE__ run;           /* of the last axis of several that lanes run along; 0: of one */
     __INT64_TYPE__ splits, chunk; /* of a split phase; else splits is 0 */
     __INT64_TYPE__ tiles;         /* how many there are; -1: blocks are no tiles */
+    double stream; /* bytes that are moved, from which on stores go past the caches */
     int threads;
 } kn_c_extents;
 
@@ -31,7 +33,11 @@ typedef struct kn_c_cut {
     __INT64_TYPE__ most, run, run_step, parts, part; /* as in kn_c_call */
     __INT64_TYPE__ units, per_task;
     int several; /* it is worth several threads */
+    int stream;  /* as in kn_c_call */
 } kn_c_cut;
+
+/* From so many bytes that a phase moves no cache is taken to hold what it wrote until somebody reads it. */
+#define KN_STREAM_BYTES (32.0 * 1024 * 1024)
 
 enum {
     KN_INLINE_WORK = 32 * 1024, /* steps over elements: less is not worth waking a thread */
@@ -43,13 +49,6 @@ enum {
     KN_LEAST_COLUMNS = 128, /* of a tile, where several threads have some */
     KN_TILE = 32            /* the side of an interpreted tile */
 };
-
-/* Rows of a tile in compiled code, of arrays whose elements have at most so many bytes: what is contiguous down the tile is a line
- * of 64 bytes of it at least, and what is contiguous along its rows four. */
-static inline __INT64_TYPE__ kn_tile_height(int bytes)
-{
-    return bytes <= 2 ? KN_TILE : KN_TILE / 2;
-}
 
 /* Narrow columns: how many members side by side, a power of 2, are lanes enough; 1: columns are wide. */
 static inline __INT64_TYPE__ kn_beside(__INT64_TYPE__ groups)
@@ -116,6 +115,7 @@ static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents 
                        : kn_greater(kn_greater(1, c.units / (KN_TASKS_A_THREAD * across)),
                                     (__INT64_TYPE__)(KN_TASK_WORK / unit_work));
     c.several = !alone && c.units > c.per_task;
+    c.stream = (double)e->groups * (double)e->members * s->moved >= e->stream;
     return c;
 }
 

@@ -52,6 +52,76 @@ typedef double _Complex c128;
         }                                                                                          \
     } while (0)
 
+/* Stores of 16 and 32 bytes that go past the caches. */
+typedef long long kn_half_line __attribute__((vector_size(32), may_alias));
+typedef long long kn_quarter_line __attribute__((vector_size(16), may_alias));
+#if defined(__clang__)
+#define KN_PAST_32(to, v) __builtin_nontemporal_store(v, to)
+#define KN_PAST_16(to, v) __builtin_nontemporal_store(v, to)
+#elif defined(__AVX__)
+#define KN_PAST_32(to, v) __builtin_ia32_movntdq256(to, v)
+#define KN_PAST_16(to, v) __builtin_ia32_movntdq(to, v)
+#elif defined(__SSE2__)
+#define KN_PAST_16(to, v) __builtin_ia32_movntdq(to, v)
+#else
+#define KN_PAST_16(to, v) (*(to) = (v))
+#endif
+/* Before another thread reads them. */
+#if defined(__SSE2__)
+#define KN_END_STREAMS __builtin_ia32_sfence()
+#else
+#define KN_END_STREAMS (void)0
+#endif
+#define KN_LINE_ALIGNED __attribute__((aligned(64)))
+
+/* Stores a vector of lanes, past the caches if it is aligned. */
+static inline __attribute__((always_inline)) void kn_put(void *to, const void *from, u64 bytes)
+{
+    char *const t = (char *)to;
+    const char *const f = (const char *)from;
+    const int past = ((u64)t & ((bytes < 64 ? bytes : 64) - 1)) == 0;
+    u64 k = 0;
+#ifdef KN_PAST_32
+    KN_UNROLL
+    for (; k + 32 <= bytes; k += 32) {
+        kn_half_line v;
+        __builtin_memcpy(&v, f + k, 32);
+        if (past)
+            KN_PAST_32((kn_half_line *)(void *)(t + k), v);
+        else
+            __builtin_memcpy(t + k, &v, 32);
+    }
+#endif
+    KN_UNROLL
+    for (; k < bytes; k += 16) {
+        kn_quarter_line v;
+        __builtin_memcpy(&v, f + k, 16);
+        if (past)
+            KN_PAST_16((kn_quarter_line *)(void *)(t + k), v);
+        else
+            __builtin_memcpy(t + k, &v, 16);
+    }
+}
+
+/* Of a loop by so many lanes: where its second vector begins, aligned. It takes some lanes of the first again. */
+#define KN_SECOND(to, lanes)                                                                       \
+    ((u64)(to) % sizeof *(to) == 0                                                                 \
+         ? (lanes) - (i64)((u64)(to) / sizeof *(to)) % KN_MIN(lanes, 64 / (i64)sizeof *(to))       \
+         : (lanes))
+
+/* Copies bytes, whole lines past the caches. */
+static inline void kn_stream(void *to, const void *from, u64 bytes)
+{
+    char *t = (char *)to;
+    const char *f = (const char *)from;
+    u64 edge = -(u64)t & 63;
+    edge = edge < bytes ? edge : bytes;
+    __builtin_memcpy(t, f, edge);
+    for (t += edge, f += edge, bytes -= edge; bytes >= 64; t += 64, f += 64, bytes -= 64)
+        kn_put(t, f, 64);
+    __builtin_memcpy(t, f, bytes);
+}
+
 /* Copies the last KN_FOLD_LANES elements before `end`, with as many zeros behind them: a vector load from
  * KN_FOLD_LANES - left on has the last `left` lanes, and reads nothing past `end`. */
 #define KN_TAIL(to, end)                                                                           \

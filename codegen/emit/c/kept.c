@@ -67,18 +67,23 @@ void kn_c_place_kept(kn_c_writer *w)
                 w->over[v] = s;
         if (w->over[v] >= 0)
             taken[w->over[v]] = true;
-        w->kept[v] = w->over[v] >= 0 ? 0 : w->rows++;
+        const bool streams = w->over[v] >= 0 && kn_c_can_stream(w, w->over[v]);
+        w->kept[v] = w->over[v] >= 0 && !streams ? 0 : w->rows++;
     }
 }
 
 const char *kn_c_kept_row(kn_c_writer *w, int v)
 {
     const char *type = kn_c_type(w->ph->nest.values.data[v].dtype);
+    const char *row = kn_c_printed(w, "(%s *)(s->rows + %d * c->row) + s->row", type, w->kept[v]);
     if (w->over[v] < 0)
-        return kn_c_printed(w, "(%s *)(s->rows + %d * c->row) + s->row", type, w->kept[v]);
+        return row;
     const kn_access *at = kn_c_store_access(w->ph, w->over[v]);
-    return kn_c_printed(w, "(%s *)c->buf[%d]%s", type, at->buf,
-                        kn_c_origin(w, at, kn_c_number_of(w->ph, true, w->over[v]), false));
+    const char *there =
+        kn_c_printed(w, "(%s *)c->buf[%d]%s", type, at->buf,
+                     kn_c_origin(w, at, kn_c_number_of(w->ph, true, w->over[v]), false));
+    return kn_c_can_stream(w, w->over[v]) ? kn_c_printed(w, "c->stream ? %s : %s", row, there)
+                                          : there;
 }
 
 bool kn_c_stores_over_kept(const kn_c_writing *g, int loop)

@@ -103,7 +103,7 @@ void kn_c_put_lane(kn_c_writing *g, int loop)
     for (int s = 0; s < p->nest.stores.len; s++)
         if (kn_c_narrows(g, s, loop))
             continue;
-        else if (kn_c_stores_in(g, s, loop) && w->masked)
+        else if (kn_c_stores_in(g, s, loop) && (w->masked || kn_c_streams(g, s, loop)))
             kn_c_line(w, "last%d[j] = %s;", s, kn_c_stored(g, s, loop));
         else if (kn_c_stores_in(g, s, loop))
             kn_c_line(w, "q%d[%s] = %s;", s, kn_c_store_subscript(g, s, "l"),
@@ -177,11 +177,44 @@ void kn_c_put_vector_of(kn_c_writing *g, int loop, const char *count)
     for (int r = 0; r < g->w->ph->nest.reds.len; r++)
         any |= kn_c_sums_terms(g, r, loop);
     kn_c_put_widened(g, loop, "p", "from");
+    kn_c_put_streamed_room(g, loop, count);
     kn_c_put_lanes_from(g, loop, count);
     kn_c_put_narrowed(g, loop, "q", "from");
+    kn_c_put_streamed(g, loop);
     if (any)
         put_sums(g, loop, count);
     g->widened = false;
+}
+
+static void put_lanes(kn_c_writing *g, int loop, const char *lanes, bool converts)
+{
+    if (converts) {
+        kn_c_put_vector_of(g, loop, lanes);
+        return;
+    }
+    kn_c_put_streamed_room(g, loop, lanes);
+    kn_c_put_lanes_from(g, loop, lanes);
+    kn_c_put_streamed(g, loop);
+}
+
+void kn_c_put_overlapping(kn_c_writing *g, int loop, const char *lanes, bool converts)
+{
+    kn_c_writer *w = g->w;
+    const int s = kn_c_first_streamed(g, loop);
+    kn_c_block(w);
+    kn_c_line(w, "i64 from = 0;");
+    if (s >= 0)
+        kn_c_line(w, "const i64 second = KN_SECOND(q%d + %s, %s);", s,
+                  kn_c_store_subscript(g, s, "from"), lanes);
+    kn_c_open(w, "do");
+    put_lanes(g, loop, lanes, converts);
+    kn_c_close_as(w, "} while ((from += %s%s) + %s <= n);",
+                  s < 0 ? "" : "from == 0 ? second : ", lanes, lanes);
+    kn_c_open(w, "if (from < n)");
+    kn_c_line(w, "from = n - %s;", lanes);
+    put_lanes(g, loop, lanes, converts);
+    kn_c_close(w);
+    kn_c_close(w);
 }
 
 /* ---- accumulators ---- */

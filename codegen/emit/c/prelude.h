@@ -73,7 +73,9 @@ typedef struct kn_bad_index {
     __INT64_TYPE__ index, size;
 } kn_bad_index;
 
-enum { KN_TILE_WIDTH = 4 };
+/* Tiles have so many rows and columns, and a copy of one fills so many arrays of a block. Loops read a line of memory and the next one, which
+ * processors fetch with it. */
+enum { KN_TILE_SIDE = 64, KN_TILE_SLOTS = 4 };
 
 /* One phase of one call. Its work is divided into units: ranges of members of a group, or of a tile of groups. */
 typedef struct kn_c_call {
@@ -88,8 +90,8 @@ typedef struct kn_c_call {
     /* The most lanes of a block. Blocks end at the end of a run of lanes, and every run_step lanes of it; run 0: every
      * `most` lanes. */
     __INT64_TYPE__ most, run, run_step;
-    __INT64_TYPE__ tile;      /* rows of a tile, which has KN_TILE_WIDTH times as many columns */
     __INT64_TYPE__ slot, row; /* bytes of a block's array, and of a row's that later sweeps read */
+    int stream;               /* is so much written that it had better go past the caches? */
     kn_bad_index *bad;
     /* Narrow columns: so many members of all groups lie side by side, and are as many lanes (a power of 2); the same call of
      * lanes and members that are so taken. 1, and a null pointer: they do not. */

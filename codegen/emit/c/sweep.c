@@ -135,28 +135,6 @@ static void put_short_adding_loop(kn_c_writing *g, int loop)
     }
 }
 
-static void put_two_vectors(kn_c_writing *g, int loop)
-{
-    kn_c_put_lanes_from(g, loop, "2 * KN_FOLD_LANES");
-}
-
-/* So many lanes at a time. The last ones may be some that were taken before: it does the same to them. */
-static void put_overlapping(kn_c_writing *g, int loop, bool twice)
-{
-    const char *const lanes = twice ? "2 * KN_FOLD_LANES" : "KN_FOLD_LANES";
-    void (*const put)(kn_c_writing *, int) = twice ? put_two_vectors : put_vector;
-    kn_c_block(g->w);
-    kn_c_line(g->w, "i64 from = 0;");
-    kn_c_open(g->w, "do");
-    put(g, loop);
-    kn_c_close_as(g->w, "} while ((from += %s) + %s <= n);", lanes, lanes);
-    kn_c_open(g->w, "if (from < n)");
-    kn_c_line(g->w, "from = n - %s;", lanes);
-    put(g, loop);
-    kn_c_close(g->w);
-    kn_c_close(g->w);
-}
-
 static void put_each_lane(kn_c_writing *g, int loop)
 {
     kn_c_line(g->w, "KN_LANES");
@@ -171,11 +149,11 @@ static void put_short_loop(kn_c_writing *g, int loop)
     const bool bytes = kn_c_stores_bytes(g, loop);
     if (bytes) {
         kn_c_open(g->w, "if (n >= 2 * KN_FOLD_LANES)");
-        put_overlapping(g, loop, true);
+        kn_c_put_overlapping(g, loop, "2 * KN_FOLD_LANES", false);
         kn_c_close(g->w);
         kn_c_line(g->w, "else");
     }
-    put_overlapping(g, loop, false);
+    kn_c_put_overlapping(g, loop, "KN_FOLD_LANES", true);
 }
 
 /* ---- copies ---- */
@@ -208,9 +186,17 @@ static bool only_copies(const kn_c_writing *g, int loop)
 
 static void put_copies(kn_c_writing *g, int loop)
 {
-    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
-        if (kn_c_stores_in(g, s, loop))
-            kn_c_line(g->w, "KN_COPY(q%d, p%d, n);", s, kn_c_store_at(g, s)->value);
+    for (int s = 0; s < g->w->ph->nest.stores.len; s++) {
+        const int v = kn_c_store_at(g, s)->value;
+        if (!kn_c_stores_in(g, s, loop))
+            continue;
+        if (kn_c_streams(g, s, loop)) {
+            kn_c_line(g->w, "if (c->stream)");
+            kn_c_line(g->w, "    kn_stream(q%d, p%d, (u64)n * sizeof *q%d);", s, v, s);
+            kn_c_line(g->w, "else");
+        }
+        kn_c_line(g->w, "KN_COPY(q%d, p%d, n);", s, v);
+    }
 }
 
 /* Has the loop so many operations that writing it twice costs more to compile than its remainder takes? */
@@ -223,16 +209,10 @@ static bool is_long(const kn_c_writing *g, int loop)
     return n > MOST;
 }
 
-void kn_c_put_loop(kn_c_writing *g, int loop)
+static void put_cached(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
-    if (kn_c_is_empty(g, loop))
-        return;
-    if (only_copies(g, loop)) {
-        put_copies(g, loop);
-    } else if (w->mode == KN_C_COLS) {
-        kn_c_put_loop_of_columns(g, loop);
-    } else if (kn_c_adds(g, loop) && w->mode == KN_C_SHORT) {
+    if (kn_c_adds(g, loop) && w->mode == KN_C_SHORT) {
         put_short_adding_loop(g, loop);
     } else if (kn_c_adds(g, loop)) {
         put_adding_loop(g, loop);
@@ -249,4 +229,29 @@ void kn_c_put_loop(kn_c_writing *g, int loop)
         put_each_lane(g, loop);
         kn_c_close(w);
     }
+}
+
+void kn_c_put_loop(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    if (kn_c_is_empty(g, loop))
+        return;
+    if (only_copies(g, loop)) {
+        g->streams = true;
+        put_copies(g, loop);
+        g->streams = false;
+        return;
+    }
+    if (w->mode == KN_C_COLS) {
+        kn_c_put_loop_of_columns(g, loop);
+        return;
+    }
+    const bool streams = !is_long(g, loop) && kn_c_begin_streams(g, loop, "KN_FOLD_LANES");
+    if (streams) {
+        kn_c_put_overlapping(g, loop, "KN_FOLD_LANES", true);
+        kn_c_end_streams(g);
+    }
+    put_cached(g, loop);
+    if (streams)
+        kn_c_close(w);
 }

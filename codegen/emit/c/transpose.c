@@ -134,7 +134,7 @@ static void put_back_function(kn_c_writer *w, int stage)
     kn_c_line(w, "static void %s_back%d(const kn_c_call *c, %s *s, i64 rows, i64 columns)", name,
               stage, name);
     kn_c_block(w);
-    kn_c_line(w, "const i64 *const num = c->num, tile = KN_TILE_WIDTH * c->tile;");
+    kn_c_line(w, "const i64 *const num = c->num, tile = KN_TILE_SIDE;");
     for (int s = 0; s < w->ph->nest.stores.len; s++)
         if (w->ph->nest.stores.data[s].stage == stage && w->store_copy[s] >= 0)
             put_turned_back(w, s);
@@ -154,6 +154,8 @@ static void put_next_tile(kn_c_writer *w, const kn_access *acc, int at, bool sto
     if (acc->kind[down] != KN_STRIDE_PARAM)
         return;
     if (acc->kind[w->axis] == KN_STRIDE_ONE) {
+        if (store)
+            kn_c_line(w, "if (!c->stream)");
         kn_c_line(w, "KN_FETCH_ROWS(%s + below * %s + beyond, %s, rows, columns, %d);", next, step,
                   step, store);
     } else if (store && acc->kind[w->axis] == KN_STRIDE_PARAM) {
@@ -188,7 +190,7 @@ void kn_c_put_transpose(kn_c_writer *w, int stage)
     kn_c_line(w, "static void %s_transpose%d(const kn_c_call *c, %s *s, i64 rows, i64 columns)",
               name, stage, name);
     kn_c_block(w);
-    kn_c_line(w, "const i64 *const num = c->num, tile = KN_TILE_WIDTH * c->tile;");
+    kn_c_line(w, "const i64 *const num = c->num, tile = KN_TILE_SIDE;");
     kn_c_line(w, "const i64 below = s->downwards ? rows : 0, beyond = s->downwards ? 0 : columns;");
     kn_c_line(w, "(void)tile;");
     for (int v = 0; v < p->nest.values.len; v++)

@@ -14,6 +14,14 @@ static int arrays_of(const kn_phase *p, const kn_red *red)
     return red->op == KN_OP_VAR ? 4 : complex ? 2 : 1;
 }
 
+/* The next array for a copy of a block, or of a tile. */
+static int take_copy(kn_c_writer *w)
+{
+    const int first = w->group_arrays;
+    w->group_arrays += w->mode == KN_C_TILES ? KN_TILE_SLOTS : 1;
+    return first;
+}
+
 /* Columns: arrays of what is kept for the groups of a tile. */
 static void place_own(kn_c_writer *w)
 {
@@ -32,10 +40,10 @@ static void place_own(kn_c_writer *w)
         bool group = w->needed[i] && kn_c_is_group(v) && v->kind != KN_V_RESULT;
         w->group_array[i] = group && w->lane[i] && w->mode == KN_C_COLS ? w->group_arrays++ : -1;
         w->rolled[i] = kn_c_is_rolled(w, i);
-        w->copy[i] = kn_c_is_transposed(w, i) || w->rolled[i] ? w->group_arrays++ : -1;
+        w->copy[i] = kn_c_is_transposed(w, i) || w->rolled[i] ? take_copy(w) : -1;
     }
     for (int s = 0; s < p->nest.stores.len; s++)
-        w->store_copy[s] = kn_c_is_stored_transposed(w, s) ? w->group_arrays++ : -1;
+        w->store_copy[s] = kn_c_is_stored_transposed(w, s) ? take_copy(w) : -1;
     for (int r = 0; r < p->nest.reds.len && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];
         w->result[r] = w->group_arrays++;
@@ -503,20 +511,19 @@ static void put_cols(kn_c_writer *w)
 static void put_tiles(kn_c_writer *w)
 {
     const int down = w->ph->nest.naxes - 2, across = down + 1;
-    kn_c_line(w, "const i64 height = c->tile, width = KN_TILE_WIDTH * c->tile;");
-    kn_c_line(w, "const i64 ndown = (num[%d] + height - 1) / height;", down);
-    kn_c_line(w, "const i64 nacross = (num[%d] + width - 1) / width;", across);
+    kn_c_line(w, "const i64 side = KN_TILE_SIDE;");
+    kn_c_line(w, "const i64 ndown = (num[%d] + side - 1) / side;", down);
+    kn_c_line(w, "const i64 nacross = (num[%d] + side - 1) / side;", across);
     kn_c_line(w, "s->downwards = num[%d] <= num[%d];", down, across);
     kn_c_open(w, "for (; unit < end; unit++)");
     kn_c_line(w, "s->part = unit;");
     kn_c_line(w, "s->row = 0;");
     kn_c_line(w,
-              "const i64 row = (s->downwards ? unit %% ndown : unit / nacross %% ndown) * height;");
+              "const i64 row = (s->downwards ? unit %% ndown : unit / nacross %% ndown) * side;");
     kn_c_line(
-        w,
-        "const i64 column = (s->downwards ? unit / ndown %% nacross : unit %% nacross) * width;");
-    kn_c_line(w, "const i64 rows = KN_MIN(height, num[%d] - row);", down);
-    kn_c_line(w, "const i64 columns = KN_MIN(width, num[%d] - column);", across);
+        w, "const i64 column = (s->downwards ? unit / ndown %% nacross : unit %% nacross) * side;");
+    kn_c_line(w, "const i64 rows = KN_MIN(side, num[%d] - row);", down);
+    kn_c_line(w, "const i64 columns = KN_MIN(side, num[%d] - column);", across);
     kn_c_put_seek(w, 0, down, "unit / (ndown * nacross)");
     for (int t = 0; t <= w->ph->nest.nsweeps; t++) {
         put_group_stage(w, t);
@@ -529,7 +536,7 @@ static void put_tiles(kn_c_writer *w)
         }
         kn_c_open(w, "for (i64 r = 0; r < rows; r++)");
         kn_c_line(w, "s->i[%d] = row + r;", down);
-        kn_c_line(w, "s->line = r * width;");
+        kn_c_line(w, "s->line = r * side;");
         put_block(w, "c", "sweep", t, "column", "columns");
         kn_c_close(w);
         if (kn_c_turns_back(w, t)) {
@@ -592,6 +599,8 @@ void kn_c_put_walk(kn_c_writer *w)
     case KN_C_COLS: put_cols(w); break;
     default: put_tiles(w); break;
     }
+    if (kn_c_streams_any(w))
+        kn_c_line(w, "if (c->stream) KN_END_STREAMS;");
     kn_c_close(w);
     kn_put(w->t, "\n");
 }

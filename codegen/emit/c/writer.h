@@ -11,6 +11,7 @@
  *   lanes.c     what a block of lanes computes, divided into loops (kn_c_lanes)
  *   uses.c      which values, reductions and stores one of those loops has
  *   convert.c   what loops convert before and behind them
+ *   stream.c    stores that go past the caches
  *   operand.c   values as expressions of the loop
  *   lane.c      what it does for a lane, or a vector of them
  *   columns.c   the loop as text: of columns,
@@ -219,6 +220,7 @@ typedef struct kn_c_writing {
     bool *loaded; /* per value: read in this loop already */
     bool dry;     /* values are computed without being written anywhere */
     bool widened; /* bytes that the loop reads were made integers of 4 before, 16-bit floats f32 */
+    bool streams; /* vectors are stored past the caches, behind the loop over their lanes */
 } kn_c_writing;
 
 static inline const kn_value *kn_c_value_at(const kn_c_writing *g, int v)
@@ -256,6 +258,22 @@ bool kn_c_shifts(const kn_c_writing *g, int r, int loop);
 /* Where store s writes, of lane `l`. */
 const char *kn_c_store_subscript(kn_c_writing *g, int s, const char *l);
 
+/* ---- stream.c ---- */
+
+/* Can what store s writes go past the caches? Can any? */
+bool kn_c_can_stream(const kn_c_writer *w, int s);
+bool kn_c_streams_any(const kn_c_writer *w);
+/* Between these, which write both branches of a condition up to the second one's beginning, loop `loop` stores by vectors past the
+ * caches, of so many lanes at least. False: it cannot. */
+bool kn_c_begin_streams(kn_c_writing *g, int loop, const char *lanes);
+void kn_c_end_streams(kn_c_writing *g);
+/* Does it store s so meanwhile; and the first one that it does, or -1? */
+bool kn_c_streams(const kn_c_writing *g, int s, int loop);
+int kn_c_first_streamed(const kn_c_writing *g, int loop);
+/* Room for a vector of `count` lanes, and what stores it from lane `from` on. */
+void kn_c_put_streamed_room(kn_c_writing *g, int loop, const char *count);
+void kn_c_put_streamed(kn_c_writing *g, int loop);
+
 /* ---- operand.c ---- */
 
 /* Is the array of value v in the row that keeps it? */
@@ -284,6 +302,9 @@ void kn_c_join_accs(kn_c_writing *g, int loop);
 void kn_c_put_lanes_from(kn_c_writing *g, int loop, const char *count);
 /* The same, a vector or two: what is converted by vectors of its own is so before and behind. */
 void kn_c_put_vector_of(kn_c_writing *g, int loop, const char *count);
+/* So many lanes at a time, all n, of which there are as many at least, with what is converted by vectors of its own or without. The last
+ * ones may be some that were taken before: it does the same to them. So may the second ones of what is streamed, which are aligned. */
+void kn_c_put_overlapping(kn_c_writing *g, int loop, const char *lanes, bool converts);
 /* Does reduction r of the loop take its terms from memory, behind it? */
 bool kn_c_sums_terms(const kn_c_writing *g, int r, int loop);
 
