@@ -201,15 +201,26 @@ static inline float kn_log_f32(float x)
     return x < __builtin_inff() ? y : x;
 }
 
-/* By 1 + x for the power of 2 alone: f = x / 2^k + (1 / 2^k - 1), both exact where it matters. It has the sign of x. */
+/* By 1 + x for the power of 2 alone: f = x / 2^k + (1 / 2^k - 1), both exact where it matters. Of x > -1. */
+static inline float kn_log1p_part(float x)
+{
+    const int k = kn_octave(1 + x);
+    const float part = KN_FMA(kn_of_bits(0x40800000 - (unsigned)k), 0.25f, -1.0f);
+    return kn_log_part(kn_of_bits(kn_bits_of(x) - (unsigned)k) + part, (float)k * 0x1p-23f);
+}
+
+/* It has the sign of x. */
 static inline float kn_log1p_f32(float x)
 {
-    const float one = 1 + x;
-    const int k = kn_octave(one);
-    const float part = KN_FMA(kn_of_bits(0x40800000 - (unsigned)k), 0.25f, -1.0f);
-    float y = kn_log_part(kn_of_bits(kn_bits_of(x) - (unsigned)k) + part, (float)k * 0x1p-23f);
-    y = kn_of_bits(kn_bits_of(y) | (kn_bits_of(x) & 0x80000000));
+    float y = kn_of_bits(kn_bits_of(kn_log1p_part(x)) | (kn_bits_of(x) & 0x80000000));
     y = x > -1 ? y : x == -1 ? -__builtin_inff() : __builtin_nanf("");
+    return x < __builtin_inff() ? y : x;
+}
+
+/* The same of what has no sign, or is NaN. */
+static inline float kn_log1p_unsigned_f32(float x)
+{
+    const float y = kn_log1p_part(x);
     return x < __builtin_inff() ? y : x;
 }
 

@@ -148,6 +148,40 @@ static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
     }
 }
 
+/* ---- quotients ---- */
+
+/* What many lanes are divided by: 1 / s as the sum of two f64, of one sign and good to 2^-104 of it. */
+typedef struct kn_divisor {
+    f64 most, rest;
+} kn_divisor;
+
+/* The quotient of two f32 as a sum of products, which is rounded to f64 once and so never crosses the middle of two f32:
+ * that is as far as 2^-49 of it, or is met exactly. Divisions are as quick where a vector is 32 bytes. */
+#if defined(__AVX512F__) && defined(__FMA__)
+#define KN_QUOTIENT(x, s, by) ((f32)KN_FMA64((f64)(x), (by).most, (f64)(x) * (by).rest))
+#define KN_DIVISOR(s) kn_divisor_of(s)
+#else
+#define KN_QUOTIENT(x, s, by) ((x) / (s))
+#define KN_DIVISOR(s)                                                                              \
+    {                                                                                              \
+        0, 0                                                                                       \
+    }
+#endif
+
+/* The rest has the sign of the reciprocal, and is not 0 unless that is: zeros and infinities become what a division makes of
+ * them. A divisor of 0 or infinity, or NaN, has a NaN for its remainder. */
+static inline kn_divisor kn_divisor_of(f64 s)
+{
+    kn_divisor by = {1 / s, 0};
+    f64 left = KN_FMA64(-by.most, s, 1.0);
+    if (left < 0) { /* it was rounded up */
+        by.most = kn_of_bits64(kn_bits_of64(by.most) - 1);
+        left = KN_FMA64(-by.most, s, 1.0);
+    }
+    by.rest = by.most * (left > 0 ? left : 0x1p-110);
+    return by;
+}
+
 /* Are f32 that a loop reads and sums read again behind it, as f64? Of a vector of 64 bytes in a register half is moved first,
  * and the rest spread, by a unit that also adds; what is read from memory comes as it is needed. */
 #if defined(__AVX512F__) && !defined(__clang__)

@@ -217,6 +217,20 @@ static void put_array(kn_c_writing *g, int v)
                   g->l.slot[v], w->one_run ? "" : " + done");
 }
 
+/* What lanes are divided by, as reciprocals. */
+static void put_divisors(kn_c_writing *g)
+{
+    const int n = g->w->ph->nest.values.len;
+    bool *done = KN_NEW_ARRAY(g->w->a, bool, n + 1);
+    for (int i = 0; i < n; i++) {
+        const int s = kn_c_divides(g, i) ? kn_c_value_at(g, i)->in[1] : -1;
+        if (s < 0 || done[s])
+            continue;
+        done[s] = true;
+        kn_c_line(g->w, "const kn_divisor by%d = KN_DIVISOR(%s);", s, kn_c_operand(g, s, -1));
+    }
+}
+
 /* ---- the top ---- */
 
 /* Pointers, arrays, and what all lanes share. */
@@ -258,6 +272,7 @@ static void put_top(kn_c_writing *g)
         if (g->l.array[i])
             put_array(g, i);
     }
+    put_divisors(g);
     for (int r = 0; r < p->nest.reds.len && !g->l.group && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];
         if (red->stage == g->l.stage && kn_c_owner(p, r) == r && kn_c_is_added(w, red))

@@ -59,6 +59,11 @@ static const char *const functions[KN_OP_COUNT][KN_DTYPE_LIMIT] = {
     [KN_OP_TANH] = {[KN_F32] = "kn_tanh_f32($a)"},
 };
 
+/* The same of operands without a sign, or NaN. */
+static const char *const of_unsigned[KN_OP_COUNT][KN_DTYPE_LIMIT] = {
+    [KN_OP_LOG1P] = {[KN_F32] = "kn_log1p_unsigned_f32($a)"},
+};
+
 bool kn_c_is_function(kn_op op, kn_dtype type) { return functions[op][type] != NULL; }
 
 static const char *form_of(kn_op op, kn_dtype type)
@@ -132,6 +137,16 @@ const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const cha
 {
     const char *text = op == KN_OP_CAST ? cast_form(type, to) : form_of(op, type);
     operands o = {type, to, in};
+    return text ? substitute(a, text, word, &o) : NULL;
+}
+
+/* Has a float that it gives no sign, unless it is NaN? */
+static bool gives_unsigned(kn_op op) { return op == KN_OP_EXP || op == KN_OP_ABS; }
+
+const char *kn_c_op_of_unsigned(kn_arena *a, kn_op op, kn_dtype type, kn_op of, const char *in)
+{
+    operands o = {type, type, &in};
+    const char *text = gives_unsigned(of) ? of_unsigned[op][type] : NULL;
     return text ? substitute(a, text, word, &o) : NULL;
 }
 

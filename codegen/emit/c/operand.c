@@ -46,6 +46,36 @@ const char *kn_c_operand(kn_c_writing *g, int v, int loop)
     return kn_c_value(w, v);
 }
 
+/* Is it one value for all lanes of the function, and members? */
+static bool is_uniform(const kn_c_writing *g, int v)
+{
+    const kn_value *value = kn_c_value_at(g, v);
+    if (g->l.way[v] != KN_C_ELSEWHERE)
+        return g->l.way[v] == KN_C_SAME;
+    return kn_c_is_fixed(value) || (!g->w->lane[v] && !kn_c_is_kept(g->w, v, g->l.stage));
+}
+
+/* Of short rows other work hides the divisions. */
+bool kn_c_divides(const kn_c_writing *g, int i)
+{
+    const kn_value *v = kn_c_value_at(g, i);
+    return !g->l.group && g->w->mode != KN_C_SHORT && g->l.way[i] == KN_C_INLINE &&
+           v->kind == KN_V_ELEM && v->op == KN_OP_DIV && v->dtype == KN_F32 &&
+           is_uniform(g, v->in[1]);
+}
+
+/* x / y of f32 by a product, to the bit; NULL: it takes a division. */
+static const char *quotient(kn_c_writing *g, int i, const char *x, const char *y)
+{
+    const kn_value *v = kn_c_value_at(g, i), *by = kn_c_value_at(g, v->in[v->nin - 1]);
+    if (v->op != KN_OP_DIV || v->dtype != KN_F32)
+        return NULL;
+    const char *product = by->kind == KN_V_CONST ? kn_c_quotient(g->w->a, x, by->value.f) : NULL;
+    return product              ? product
+           : kn_c_divides(g, i) ? kn_c_printed(g->w, "KN_QUOTIENT(%s, %s, by%d)", x, y, v->in[1])
+                                : NULL;
+}
+
 const char *kn_c_expression(kn_c_writing *g, int i, int loop)
 {
     kn_c_writer *w = g->w;
@@ -62,10 +92,13 @@ const char *kn_c_expression(kn_c_writing *g, int i, int loop)
     if (kn_c_widens_halves(g, v->in[0])) /* it is an f32 already */
         return in[0];
     const kn_value *last = kn_c_value_at(g, v->in[v->nin - 1]);
-    const char *quotient = v->op == KN_OP_DIV && v->dtype == KN_F32 && last->kind == KN_V_CONST
-                               ? kn_c_quotient(w->a, in[0], last->value.f)
-                               : NULL;
-    if (quotient)
-        return quotient;
+    const char *product = quotient(g, i, in[0], in[v->nin - 1]);
+    if (product)
+        return product;
+    const char *fewer = last->kind == KN_V_ELEM
+                            ? kn_c_op_of_unsigned(w->a, v->op, last->dtype, last->op, in[0])
+                            : NULL;
+    if (fewer)
+        return fewer;
     return kn_c_op(w->a, v->op, last->dtype, v->dtype, in);
 }

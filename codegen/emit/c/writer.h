@@ -103,6 +103,8 @@ static inline bool kn_c_is_group(const kn_value *v)
 /* op over operands that are C expressions without side effects, of type `type` (of WHERE, its last two); NULL if a
  * function computes it. */
 const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const char *const *in);
+/* What does it for an operand that `of` gives, if that has no sign and it matters; else NULL. */
+const char *kn_c_op_of_unsigned(kn_arena *a, kn_op op, kn_dtype type, kn_op of, const char *in);
 /* x / c of f32 by a product, to the bit; NULL: c is none of those. */
 const char *kn_c_quotient(kn_arena *a, const char *x, double c);
 /* Is there an expression? */
@@ -267,6 +269,8 @@ const char *kn_c_at_lane(const kn_c_writing *g, int v);
 /* The value in loop `loop`, where `l` is the lane; and what it is computed by. */
 const char *kn_c_operand(kn_c_writing *g, int v, int loop);
 const char *kn_c_expression(kn_c_writing *g, int v, int loop);
+/* Is v a quotient of f32 by one number for all lanes? That is "by7", from the top on. */
+bool kn_c_divides(const kn_c_writing *g, int v);
 
 /* ---- lane.c ---- */
 
