@@ -31,6 +31,15 @@ typedef double _Complex c128;
     for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
     __builtin_prefetch((const char *)(p) + KN_AHEAD + i)
 
+/* What the first sweep over the next row reads, while another sweep computes: so many bytes on, into the second-level cache. */
+#define KN_FETCH_NEXT(p, bytes)                                                                    \
+    for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
+    __builtin_prefetch((const char *)(p) + (bytes) + i, 0, 2)
+
+/* Bytes to there, of rows that follow each other by so many elements. */
+#define KN_NEXT(c, p, step)                                                                        \
+    ((c)->parts > 1 || (step) * (i64)sizeof *(p) < KN_AHEAD ? KN_AHEAD : (step) * (i64)sizeof *(p))
+
 /* Moves n elements that lie side by side. Few are moved by vectors, for a call takes as long; the last one may take some
  * again. Short rows are written so often that the memory behind them is fetched, too. */
 #define KN_COPY(to, from, n)                                                                       \

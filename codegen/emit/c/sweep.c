@@ -6,12 +6,14 @@
 /* KN_FOLD_LANES of them. */
 static void put_vector(kn_c_writing *g, int loop) { kn_c_put_vector_of(g, loop, "KN_FOLD_LANES"); }
 
-/* Fetches what later iterations read. */
+/* Fetches what later iterations read, or the next row's. */
 static void put_fetches(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     for (int v = 0; v < w->ph->nest.values.len && loop == 0; v++)
-        if (g->l.way[v] == KN_C_READ && kn_c_is_adjacent(w, v))
+        if (kn_c_is_read_again(g, v))
+            kn_c_line(w, "KN_FETCH_NEXT(p%d + from, next%d);", v, v);
+        else if (g->l.way[v] == KN_C_READ && kn_c_is_adjacent(w, v))
             kn_c_line(w, "KN_FETCH(p%d + from);", v);
 }
 

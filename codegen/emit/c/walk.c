@@ -93,13 +93,6 @@ static void put_state(kn_c_writer *w)
     kn_c_close_as(w, "} %s;\n", name);
 }
 
-/* How many short rows are under way at once: one for each sweep. None that has to read before another one writes. */
-static int rows_at_once(const kn_c_writer *w)
-{
-    const int sweeps = w->ph->nest.nsweeps;
-    return w->mode == KN_C_SHORT && !w->ordered && sweeps > 1 ? sweeps : 1;
-}
-
 /* A state for each row under way; "s" is that of the first one. */
 static void put_states(kn_c_writer *w, int rows)
 {
@@ -123,8 +116,8 @@ static void put_start_state(kn_c_writer *w)
     kn_c_line(w, "__builtin_memcpy(num, call->num, %d * sizeof *num);", numbers);
     kn_c_line(w, "kn_c_call copy = *call, *const c = &copy;");
     kn_c_line(w, "c->num = num;");
-    if (rows_at_once(w) > 1) {
-        put_states(w, rows_at_once(w));
+    if (kn_c_rows_at_once(w) > 1) {
+        put_states(w, kn_c_rows_at_once(w));
         return;
     }
     kn_c_line(w, "%s state, *const s = &state;", name);
@@ -410,7 +403,7 @@ static void put_rows_at_once(kn_c_writer *w, int rows)
 /* Each in one block, whose length is the same for all. */
 static void put_short_rows(kn_c_writer *w)
 {
-    const int rows = rows_at_once(w);
+    const int rows = kn_c_rows_at_once(w);
     kn_c_put_seek(w, 0, w->ph->nest.ngroup, "unit");
     kn_c_line(w, "const i64 n = c->members;");
     if (rows > 1) {
@@ -651,7 +644,7 @@ void kn_c_put_walk(kn_c_writer *w)
     case KN_C_COLS: put_cols(w); break;
     default: put_tiles(w); break;
     }
-    w->rows *= rows_at_once(w);
+    w->rows *= kn_c_rows_at_once(w);
     kn_c_close(w);
     kn_put(w->t, "\n");
 }
