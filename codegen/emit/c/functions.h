@@ -6,9 +6,11 @@
 
 /* a * b + c, rounded once where all loops of the processor can: x86-64 is asked for both at once (select.c). */
 #if (defined(__AVX2__) && defined(__FMA__)) || defined(__ARM_FEATURE_FMA)
+#define KN_FUSED 1
 #define KN_FMA(a, b, c) __builtin_fmaf(a, b, c)
 #define KN_FMA64(a, b, c) __builtin_fma(a, b, c)
 #else
+#define KN_FUSED 0
 #define KN_FMA(a, b, c) ((a) * (b) + (c))
 #define KN_FMA64(a, b, c) ((a) * (b) + (c))
 #endif
@@ -148,11 +150,13 @@ static inline float kn_tanh_f32(float x)
     return __builtin_copysignf(a < 0.625f ? near : far, x);
 }
 
-/* The same of f64. The minimum is that of the processor's, which takes the second operand for a NaN. */
+/* The same of f64. */
 static inline double kn_exp_f64(double x)
 {
     const __UINT64_TYPE__ some = x < -746 ? 0 : ~(__UINT64_TYPE__)0;
-    const double u = kn_of_bits64(kn_bits_of64(x) & some), z = u < 710 ? u : 710;
+    const __INT64_TYPE__ bits = (__INT64_TYPE__)(kn_bits_of64(x) & some);
+    const __INT64_TYPE__ least = bits < 0x4086300000000000 ? bits : 0x4086300000000000; /* 710 */
+    const double u = kn_of_bits64((__UINT64_TYPE__)bits), z = kn_of_bits64((__UINT64_TYPE__)least);
     const double t = KN_FMA64(z, 0x1.71547652b82fep-1, 0x1.8p52 + 1023), n = t - (0x1.8p52 + 1023);
     const double r = KN_FMA64(n, -0x1.3de6af278ece6p-41, KN_FMA64(n, -0x1.62e42fefa3000p+0, u));
     double p = 0x1.5e6dde557b037p-33;

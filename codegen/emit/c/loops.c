@@ -223,11 +223,15 @@ static void put_divisors(kn_c_writing *g)
     const int n = g->w->ph->nest.values.len;
     bool *done = KN_NEW_ARRAY(g->w->a, bool, n + 1);
     for (int i = 0; i < n; i++) {
-        const int s = kn_c_divides(g, i) ? kn_c_value_at(g, i)->in[1] : -1;
+        const bool wide = kn_c_divides(g, i, KN_F64) && kn_c_can_be_quick(g, g->l.loop[i]);
+        const int s = wide || kn_c_divides(g, i, KN_F32) ? kn_c_value_at(g, i)->in[1] : -1;
         if (s < 0 || done[s])
             continue;
         done[s] = true;
-        kn_c_line(g->w, "const kn_divisor by%d = KN_DIVISOR(%s);", s, kn_c_operand(g, s, -1));
+        kn_c_line(g->w,
+                  wide ? "const kn_divisor64 by%d = kn_divisor64_of(%s);"
+                       : "const kn_divisor by%d = KN_DIVISOR(%s);",
+                  s, kn_c_operand(g, s, -1));
     }
 }
 

@@ -55,25 +55,41 @@ static bool is_uniform(const kn_c_writing *g, int v)
     return kn_c_is_fixed(value) || (!g->w->lane[v] && !kn_c_is_kept(g->w, v, g->l.stage));
 }
 
-/* Of short rows other work hides the divisions. */
-bool kn_c_divides(const kn_c_writing *g, int i)
+/* Of short rows other work hides the divisions of f32. */
+bool kn_c_divides(const kn_c_writing *g, int i, kn_dtype type)
 {
     const kn_value *v = kn_c_value_at(g, i);
-    return !g->l.group && g->w->mode != KN_C_SHORT && g->l.way[i] == KN_C_INLINE &&
-           v->kind == KN_V_ELEM && v->op == KN_OP_DIV && v->dtype == KN_F32 &&
-           is_uniform(g, v->in[1]);
+    return !g->l.group && (g->w->mode != KN_C_SHORT || type == KN_F64) &&
+           g->l.way[i] == KN_C_INLINE && v->kind == KN_V_ELEM && v->op == KN_OP_DIV &&
+           v->dtype == type && is_uniform(g, v->in[1]);
 }
 
-/* x / y of f32 by a product, to the bit; NULL: it takes a division. */
+bool kn_c_can_be_quick(const kn_c_writing *g, int loop)
+{
+    for (int i = 0; i < g->w->ph->nest.values.len && kn_c_by_rows(g->w); i++)
+        if (g->l.loop[i] == loop && kn_c_divides(g, i, KN_F64))
+            return !kn_c_adds(g, loop) && !g->w->masked;
+    return false;
+}
+
+/* x / y by products, to the bit; NULL: it takes a division. */
 static const char *quotient(kn_c_writing *g, int i, const char *x, const char *y)
 {
     const kn_value *v = kn_c_value_at(g, i), *by = kn_c_value_at(g, v->in[v->nin - 1]);
-    if (v->op != KN_OP_DIV || v->dtype != KN_F32)
+    const char *product = NULL;
+    if (v->op != KN_OP_DIV)
         return NULL;
-    const char *product = by->kind == KN_V_CONST ? kn_c_quotient(g->w->a, x, by->value.f) : NULL;
-    return product              ? product
-           : kn_c_divides(g, i) ? kn_c_printed(g->w, "KN_QUOTIENT(%s, %s, by%d)", x, y, v->in[1])
-                                : NULL;
+    if (v->dtype == KN_F32 && by->kind == KN_V_CONST)
+        product = kn_c_quotient(g->w->a, x, by->value.f);
+    if (product)
+        return product;
+    if (kn_c_divides(g, i, KN_F32))
+        return kn_c_printed(g->w, "KN_QUOTIENT(%s, %s, by%d)", x, y, v->in[1]);
+    if (g->quick && kn_c_divides(g, i, KN_F64)) {
+        kn_c_line(g->w, "odd |= kn_is_odd(%s);", x);
+        return kn_c_printed(g->w, "kn_quotient64(%s, %s, by%d)", x, y, v->in[1]);
+    }
+    return NULL;
 }
 
 const char *kn_c_expression(kn_c_writing *g, int i, int loop)

@@ -227,6 +227,7 @@ typedef struct kn_c_writing {
     bool *known;  /* per value: declared at the top */
     bool *loaded; /* per value: read in this loop already */
     bool dry;     /* values are computed without being written anywhere */
+    bool quick;   /* quotients of f64 are products, and `odd` tells whether they are right */
     bool widened; /* bytes that the loop reads were made integers of 4 before, 16-bit floats f32 */
 } kn_c_writing;
 
@@ -279,8 +280,10 @@ const char *kn_c_at_lane(const kn_c_writing *g, int v);
 /* The value in loop `loop`, where `l` is the lane; and what it is computed by. */
 const char *kn_c_operand(kn_c_writing *g, int v, int loop);
 const char *kn_c_expression(kn_c_writing *g, int v, int loop);
-/* Is v a quotient of f32 by one number for all lanes? That is "by7", from the top on. */
-bool kn_c_divides(const kn_c_writing *g, int v);
+/* Is v a quotient of f32, or f64, by one number for all lanes? That is "by7", from the top on. */
+bool kn_c_divides(const kn_c_writing *g, int v, kn_dtype type);
+/* Has the loop quotients of f64 that can be products, and be done again if they are wrong? */
+bool kn_c_can_be_quick(const kn_c_writing *g, int loop);
 
 /* ---- lane.c ---- */
 
