@@ -239,7 +239,8 @@ static inline f64 kn_quotient64(f64 x, f64 s, kn_divisor64 by)
 static inline i64 kn_is_odd(f64 x)
 {
     const f64 a = __builtin_fabs(x);
-    return ((a >= 0x1p-400) & (a <= 0x1p400)) | (kn_bits_of64(x) == 0) ? 0 : -1;
+    const truth usual = ((a >= 0x1p-400) & (a <= 0x1p400)) | (kn_bits_of64(x) == 0);
+    return usual ? 0 : -1;
 }
 
 /* Are f32 that a loop reads and sums read again behind it, as f64? Of a vector of 64 bytes in a register half is moved first,

@@ -232,6 +232,7 @@ static void put_divisors(kn_c_writing *g)
                   wide ? "const kn_divisor64 by%d = kn_divisor64_of(%s);"
                        : "const kn_divisor by%d = KN_DIVISOR(%s);",
                   s, kn_c_operand(g, s, -1));
+        kn_c_line(g->w, "(void)by%d;", s);
     }
 }
 

@@ -59,9 +59,11 @@ static const char *const functions[KN_OP_COUNT][KN_DTYPE_LIMIT] = {
     [KN_OP_TANH] = {[KN_F32] = "kn_tanh_f32($a)"},
 };
 
-/* The same of operands without a sign, or NaN. */
-static const char *const of_unsigned[KN_OP_COUNT][KN_DTYPE_LIMIT] = {
-    [KN_OP_LOG1P] = {[KN_F32] = "kn_log1p_unsigned_f32($a)"},
+/* The same of operands of which so much is known. */
+static const char *const functions_of[KN_C_SIGNS][KN_OP_COUNT][KN_DTYPE_LIMIT] = {
+    [KN_C_UNSIGNED] = {[KN_OP_LOG1P] = {[KN_F32] = "kn_log1p_unsigned_f32($a)"}},
+    [KN_C_BELOW] =
+        {[KN_OP_EXP] = {[KN_F32] = "kn_exp_below_f32($a)", [KN_F64] = "kn_exp_below_f64($a)"}},
 };
 
 bool kn_c_is_function(kn_op op, kn_dtype type) { return functions[op][type] != NULL; }
@@ -140,13 +142,10 @@ const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const cha
     return text ? substitute(a, text, word, &o) : NULL;
 }
 
-/* Has a float that it gives no sign, unless it is NaN? */
-static bool gives_unsigned(kn_op op) { return op == KN_OP_EXP || op == KN_OP_ABS; }
-
-const char *kn_c_op_of_unsigned(kn_arena *a, kn_op op, kn_dtype type, kn_op of, const char *in)
+const char *kn_c_op_of(kn_arena *a, kn_op op, kn_dtype type, kn_c_sign sign, const char *in)
 {
     operands o = {type, type, &in};
-    const char *text = gives_unsigned(of) ? of_unsigned[op][type] : NULL;
+    const char *text = functions_of[sign][op][type];
     return text ? substitute(a, text, word, &o) : NULL;
 }
 

@@ -92,6 +92,22 @@ static const char *quotient(kn_c_writing *g, int i, const char *x, const char *y
     return NULL;
 }
 
+/* What is less than its group's maximum, or negated, is not above 0. */
+static kn_c_sign sign_of(const kn_c_writing *g, int v)
+{
+    const kn_value *value = kn_c_value_at(g, v);
+    if (value->kind != KN_V_ELEM)
+        return KN_C_ANY;
+    if (value->op == KN_OP_EXP || value->op == KN_OP_ABS)
+        return KN_C_UNSIGNED;
+    if (value->op == KN_OP_NEG && sign_of(g, value->in[0]) == KN_C_UNSIGNED)
+        return KN_C_BELOW;
+    if (value->op != KN_OP_SUB || kn_c_value_at(g, value->in[1])->kind != KN_V_RESULT)
+        return KN_C_ANY;
+    const kn_red *red = &g->w->ph->nest.reds.data[kn_c_value_at(g, value->in[1])->index];
+    return red->op == KN_OP_MAX && !red->by && red->value == value->in[0] ? KN_C_BELOW : KN_C_ANY;
+}
+
 const char *kn_c_expression(kn_c_writing *g, int i, int loop)
 {
     kn_c_writer *w = g->w;
@@ -111,9 +127,8 @@ const char *kn_c_expression(kn_c_writing *g, int i, int loop)
     const char *product = quotient(g, i, in[0], in[v->nin - 1]);
     if (product)
         return product;
-    const char *fewer = last->kind == KN_V_ELEM
-                            ? kn_c_op_of_unsigned(w->a, v->op, last->dtype, last->op, in[0])
-                            : NULL;
+    const char *fewer =
+        v->nin == 1 ? kn_c_op_of(w->a, v->op, last->dtype, sign_of(g, v->in[0]), in[0]) : NULL;
     if (fewer)
         return fewer;
     return kn_c_op(w->a, v->op, last->dtype, v->dtype, in);

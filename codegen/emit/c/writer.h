@@ -110,8 +110,10 @@ static inline bool kn_c_is_group(const kn_value *v)
 /* op over operands that are C expressions without side effects, of type `type` (of WHERE, its last two); NULL if a
  * function computes it. */
 const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const char *const *in);
-/* What does it for an operand that `of` gives, if that has no sign and it matters; else NULL. */
-const char *kn_c_op_of_unsigned(kn_arena *a, kn_op op, kn_dtype type, kn_op of, const char *in);
+/* What is known of a float, unless it is NaN: it has no sign; it is not above 0. */
+typedef enum kn_c_sign { KN_C_ANY, KN_C_UNSIGNED, KN_C_BELOW, KN_C_SIGNS } kn_c_sign;
+/* What does op for less, of an operand of which so much is known; else NULL. */
+const char *kn_c_op_of(kn_arena *a, kn_op op, kn_dtype type, kn_c_sign sign, const char *in);
 /* x / c of f32 by a product, to the bit; NULL: c is none of those. */
 const char *kn_c_quotient(kn_arena *a, const char *x, double c);
 /* Is there an expression? */
