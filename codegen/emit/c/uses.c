@@ -97,3 +97,17 @@ bool kn_c_stores_bytes(const kn_c_writing *g, int loop)
             return true;
     return false;
 }
+
+/* What takes a function has results late, and is work enough for a row to pay for a state in memory. None may be under way that
+ * has to read before another one writes. */
+int kn_c_rows_at_once(const kn_c_writer *w)
+{
+    const kn_nest *nest = &w->ph->nest;
+    bool late = false;
+    for (int i = 0; i < nest->values.len; i++) {
+        const kn_value *v = &nest->values.data[i];
+        late |= w->needed[i] && v->kind == KN_V_ELEM && !kn_c_is_group(v) &&
+                kn_c_is_function(v->op, nest->values.data[v->in[0]].dtype);
+    }
+    return w->mode == KN_C_SHORT && !w->ordered && late && nest->nsweeps > 1 ? nest->nsweeps : 1;
+}

@@ -66,13 +66,6 @@ typedef struct kn_c_writer {
     int first_packed; /* the first of those arrays */
 } kn_c_writer;
 
-/* How many short rows are under way at once: one for each sweep. None that has to read before another one writes. */
-static inline int kn_c_rows_at_once(const kn_c_writer *w)
-{
-    const int sweeps = w->ph->nest.nsweeps;
-    return w->mode == KN_C_SHORT && !w->ordered && sweeps > 1 ? sweeps : 1;
-}
-
 /* Are lanes the members of one group? */
 static inline bool kn_c_by_rows(const kn_c_writer *w)
 {
@@ -270,6 +263,9 @@ bool kn_c_shifts(const kn_c_writing *g, int r, int loop);
 bool kn_c_is_read_again(const kn_c_writing *g, int v);
 /* Where store s writes, of lane `l`. */
 const char *kn_c_store_subscript(kn_c_writing *g, int s, const char *l);
+
+/* How many short rows are under way at once: one for each sweep, or one. */
+int kn_c_rows_at_once(const kn_c_writer *w);
 
 /* ---- operand.c ---- */
 
