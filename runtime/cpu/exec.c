@@ -570,6 +570,13 @@ static void lay_beside(native_job *n, int64_t *numbers)
     n->call.side = &n->side;
 }
 
+/* The most lanes of a block. Where it has no arrays, and nothing is reduced, its length changes nothing but how often loops end. */
+static int64_t most_lanes(const kn_job *job, const kn_native_phase *code)
+{
+    const bool any = !job->cols && code->slots == 0 && code->rows == 0 && job->plan->nreds == 0;
+    return any ? kn_greater(job->cut.most, job->cut.part) : job->cut.most;
+}
+
 static kn_status run_native(kn_job *job, const kn_native_phase *code, const kn_cpu_machine *machine)
 {
     kn_pool *const pool = machine->pool;
@@ -596,7 +603,7 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, const kn_c
                              .members = job->phase->nest.members,
                              .parts = job->cut.parts,
                              .part = job->cut.part,
-                             .most = job->cut.most,
+                             .most = most_lanes(job, code),
                              .run = job->cut.run,
                              .run_step = job->cut.run_step,
                              .slot = (int64_t)slot,

@@ -6,9 +6,11 @@
 
 /* a * b + c, rounded once where all loops of the processor can: x86-64 is asked for both at once (select.c). */
 #if (defined(__AVX2__) && defined(__FMA__)) || defined(__ARM_FEATURE_FMA)
+#define KN_FUSED 1
 #define KN_FMA(a, b, c) __builtin_fmaf(a, b, c)
 #define KN_FMA64(a, b, c) __builtin_fma(a, b, c)
 #else
+#define KN_FUSED 0
 #define KN_FMA(a, b, c) ((a) * (b) + (c))
 #define KN_FMA64(a, b, c) ((a) * (b) + (c))
 #endif
@@ -119,17 +121,32 @@ static inline float kn_exp_part(float x, float z, float *s)
     return KN_FMA(p, r, 1.0f);
 }
 
-/* Multiplies in two steps, of which the last one rounds to a subnormal number or goes to infinity. Where the result is 0
- * that is not left to rounding: processors are slow at what underflows. What is larger than 89 has the power of 2 of that,
- * and a larger r; masks and the minimum of integers do what selections would take more for. */
-static inline float kn_exp_f32(float x)
+/* Multiplies in two steps, of which the last one rounds to a subnormal number or goes to infinity. Where the result is 0, for x
+ * is too small, that is not left to rounding: processors are slow at what underflows. `most` has the power of 2; masks and the
+ * minimum of integers do what selections would take more for. */
+static inline unsigned kn_exp_some(float x) { return x < -104.0f ? 0 : 0xffffffff; }
+
+static inline float kn_exp_of(unsigned u, unsigned most, unsigned some)
 {
-    const unsigned some = x < -104.0f ? 0 : 0xffffffff;
-    const int u = (int)(kn_bits_of(x) & some), least = u < 0x42b20000 ? u : 0x42b20000; /* 89 */
     float s;
-    const float p = kn_exp_part(kn_of_bits((unsigned)u), kn_of_bits((unsigned)least), &s);
+    const float p = kn_exp_part(kn_of_bits(u), kn_of_bits(most), &s);
     const float z = kn_of_bits(kn_bits_of(s) & some);
     return p * z * z;
+}
+
+/* What is larger than 89 has the power of 2 of that, and a larger r. */
+static inline float kn_exp_f32(float x)
+{
+    const unsigned some = kn_exp_some(x);
+    const int u = (int)(kn_bits_of(x) & some), least = u < 0x42b20000 ? u : 0x42b20000; /* 89 */
+    return kn_exp_of((unsigned)u, (unsigned)least, some);
+}
+
+/* The same of what is not above 0, or is NaN. */
+static inline float kn_exp_below_f32(float x)
+{
+    const unsigned some = kn_exp_some(x), u = kn_bits_of(x) & some;
+    return kn_exp_of(u, u, some);
 }
 
 /* 1 - 2 / (exp(2x) + 1), which cancels near 0: there a polynomial. */
@@ -148,13 +165,13 @@ static inline float kn_tanh_f32(float x)
     return __builtin_copysignf(a < 0.625f ? near : far, x);
 }
 
-/* The same of f64. The minimum is that of the processor's, which takes the second operand for a NaN. */
-static inline double kn_exp_f64(double x)
+/* The same of f64. */
+static inline __UINT64_TYPE__ kn_exp_some64(double x) { return x < -746 ? 0 : ~(__UINT64_TYPE__)0; }
+
+static inline double kn_exp_of64(double x, double z, __UINT64_TYPE__ some)
 {
-    const __UINT64_TYPE__ some = x < -746 ? 0 : ~(__UINT64_TYPE__)0;
-    const double u = kn_of_bits64(kn_bits_of64(x) & some), z = u < 710 ? u : 710;
     const double t = KN_FMA64(z, 0x1.71547652b82fep-1, 0x1.8p52 + 1023), n = t - (0x1.8p52 + 1023);
-    const double r = KN_FMA64(n, -0x1.3de6af278ece6p-41, KN_FMA64(n, -0x1.62e42fefa3000p+0, u));
+    const double r = KN_FMA64(n, -0x1.3de6af278ece6p-41, KN_FMA64(n, -0x1.62e42fefa3000p+0, x));
     double p = 0x1.5e6dde557b037p-33;
     p = KN_FMA64(p, r, 0x1.217a60af756e5p-29);
     p = KN_FMA64(p, r, 0x1.ae71313b05b37p-26);
@@ -171,6 +188,22 @@ static inline double kn_exp_f64(double x)
     p = KN_FMA64(p, r, 1.0);
     const double s = kn_of_bits64(kn_bits_of64(t) << 52 & some);
     return p * s * s;
+}
+
+static inline double kn_exp_f64(double x)
+{
+    const __UINT64_TYPE__ some = kn_exp_some64(x);
+    const __INT64_TYPE__ u = (__INT64_TYPE__)(kn_bits_of64(x) & some);
+    const __INT64_TYPE__ least = u < 0x4086300000000000 ? u : 0x4086300000000000; /* 710 */
+    return kn_exp_of64(kn_of_bits64((__UINT64_TYPE__)u), kn_of_bits64((__UINT64_TYPE__)least),
+                       some);
+}
+
+static inline double kn_exp_below_f64(double x)
+{
+    const __UINT64_TYPE__ some = kn_exp_some64(x);
+    const double u = kn_of_bits64(kn_bits_of64(x) & some);
+    return kn_exp_of64(u, u, some);
 }
 
 /* log(1 + f) for 1 + f from 2/3 to 4/3, and `k` times ln(2). */
@@ -201,15 +234,26 @@ static inline float kn_log_f32(float x)
     return x < __builtin_inff() ? y : x;
 }
 
-/* By 1 + x for the power of 2 alone: f = x / 2^k + (1 / 2^k - 1), both exact where it matters. It has the sign of x. */
+/* By 1 + x for the power of 2 alone: f = x / 2^k + (1 / 2^k - 1), both exact where it matters. Of x > -1. */
+static inline float kn_log1p_part(float x)
+{
+    const int k = kn_octave(1 + x);
+    const float part = KN_FMA(kn_of_bits(0x40800000 - (unsigned)k), 0.25f, -1.0f);
+    return kn_log_part(kn_of_bits(kn_bits_of(x) - (unsigned)k) + part, (float)k * 0x1p-23f);
+}
+
+/* It has the sign of x. */
 static inline float kn_log1p_f32(float x)
 {
-    const float one = 1 + x;
-    const int k = kn_octave(one);
-    const float part = KN_FMA(kn_of_bits(0x40800000 - (unsigned)k), 0.25f, -1.0f);
-    float y = kn_log_part(kn_of_bits(kn_bits_of(x) - (unsigned)k) + part, (float)k * 0x1p-23f);
-    y = kn_of_bits(kn_bits_of(y) | (kn_bits_of(x) & 0x80000000));
+    float y = kn_of_bits(kn_bits_of(kn_log1p_part(x)) | (kn_bits_of(x) & 0x80000000));
     y = x > -1 ? y : x == -1 ? -__builtin_inff() : __builtin_nanf("");
+    return x < __builtin_inff() ? y : x;
+}
+
+/* The same of what has no sign, or is NaN. */
+static inline float kn_log1p_unsigned_f32(float x)
+{
+    const float y = kn_log1p_part(x);
     return x < __builtin_inff() ? y : x;
 }
 

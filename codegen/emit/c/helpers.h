@@ -31,6 +31,15 @@ typedef double _Complex c128;
     for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
     __builtin_prefetch((const char *)(p) + KN_AHEAD + i)
 
+/* What the first sweep over the next row reads, while another sweep computes: so many bytes on, into the second-level cache. */
+#define KN_FETCH_NEXT(p, bytes)                                                                    \
+    for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
+    __builtin_prefetch((const char *)(p) + (bytes) + i, 0, 2)
+
+/* Bytes to there, of rows that follow each other by so many elements. */
+#define KN_NEXT(c, p, step)                                                                        \
+    ((c)->parts > 1 || (step) * (i64)sizeof *(p) < KN_AHEAD ? KN_AHEAD : (step) * (i64)sizeof *(p))
+
 /* Moves n elements that lie side by side. Few are moved by vectors, for a call takes as long; the last one may take some
  * again. Short rows are written so often that the memory behind them is fetched, too. */
 #define KN_COPY(to, from, n)                                                                       \
@@ -206,16 +215,102 @@ static inline void kn_widen_bf16(f32 *to, const void *from, int lanes)
     }
 }
 
+/* The upper halves of so many integers. With AVX-512 that is one instruction; gcc takes three. */
+#if defined(__AVX512BW__) && !defined(__clang__)
+typedef u16 kn_both_halves __attribute__((vector_size(4 * KN_HALVES)));
+static inline void kn_upper_halves(void *to, kn_halves_u32 u)
+{
+    const kn_both_halves upper = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
+                                  1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+    const kn_both_halves h = __builtin_shuffle((kn_both_halves)u, upper);
+    __builtin_memcpy(to, &h, sizeof h / 2);
+}
+#else
+static inline void kn_upper_halves(void *to, kn_halves_u32 u)
+{
+    const kn_halves h = __builtin_convertvector(u >> 16, kn_halves);
+    __builtin_memcpy(to, &h, sizeof h);
+}
+#endif
+
 static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
 {
     for (int j = 0; j < lanes; j += KN_HALVES) {
         kn_halves_f32 x;
         __builtin_memcpy(&x, from + j, sizeof x);
         const kn_halves_u32 u = (kn_halves_u32)x, nan = (kn_halves_u32)(x != x);
-        const kn_halves_u32 nearest = (u + 0x7fff + (u >> 16 & 1)) >> 16;
-        const kn_halves h = __builtin_convertvector((nearest & ~nan) | (nan & 0x7fc0), kn_halves);
-        __builtin_memcpy((u16 *)to + j, &h, sizeof h);
+        const kn_halves_u32 nearest = u + 0x7fff + (u >> 16 & 1);
+        kn_upper_halves((u16 *)to + j, (nearest & ~nan) | (nan & 0x7fc00000));
     }
+}
+
+/* ---- quotients ---- */
+
+/* What many lanes are divided by: 1 / s as the sum of two f64, of one sign and good to 2^-104 of it. */
+typedef struct kn_divisor {
+    f64 most, rest;
+} kn_divisor;
+
+/* The rest has the sign of the reciprocal, and is not 0 unless that is: zeros and infinities become what a division makes of
+ * them. A divisor of 0 or infinity, or NaN, has a NaN for its remainder. */
+static inline kn_divisor kn_divisor_of(f64 s)
+{
+    kn_divisor by = {1 / s, 0};
+    f64 left = KN_FMA64(-by.most, s, 1.0);
+    if (left < 0) { /* it was rounded up */
+        by.most = kn_of_bits64(kn_bits_of64(by.most) - 1);
+        left = KN_FMA64(-by.most, s, 1.0);
+    }
+    by.rest = by.most * (left > 0 ? left : 0x1p-110);
+    return by;
+}
+
+/* The quotient of two f32 as a sum of products, which is rounded to f64 once and so never crosses the middle of two f32:
+ * that is as far as 2^-49 of it, or is met exactly. */
+static inline f32 kn_quotient32(f32 x, kn_divisor by)
+{
+    return (f32)KN_FMA64((f64)x, by.most, (f64)x * by.rest);
+}
+
+#if KN_FUSED && defined(__AVX512F__) /* divisions are as quick where a vector is 32 bytes */
+#define KN_QUOTIENT(x, s, by) kn_quotient32(x, by)
+#define KN_DIVISOR(s) kn_divisor_of(s)
+#else
+#define KN_QUOTIENT(x, s, by) ((x) / (s))
+#define KN_DIVISOR(s)                                                                              \
+    {                                                                                              \
+        0, 0                                                                                       \
+    }
+#endif
+
+/* The same of f64: the quotient q is good to 0.5001 units of its last place, what is left of x is exact, and its share, by
+ * 1 / s as it is rounded, decides (Markstein). That takes operands whose products are normal numbers, and no -0; and a
+ * divisor whose mantissa is not next to 2. Loops note whether there was another one, and do it again by divisions. */
+typedef struct kn_divisor64 {
+    f64 most, rest, near;
+    i64 odd; /* not 0: it is no such divisor */
+} kn_divisor64;
+
+static inline kn_divisor64 kn_divisor64_of(f64 s)
+{
+    const u64 mantissa = kn_bits_of64(s) & 0xfffffffffffff;
+    const f64 a = __builtin_fabs(s), near = 1 / s, most = near * (1 - 0x1p-52);
+    const truth good = a >= 0x1p-400 && a <= 0x1p400 && mantissa < 0xfffffffffe000;
+    const kn_divisor64 by = {most, most * KN_FMA64(-most, s, 1.0), near, good ? 0 : -1};
+    return by;
+}
+
+static inline f64 kn_quotient64(f64 x, f64 s, kn_divisor64 by)
+{
+    const f64 q = KN_FMA64(x, by.most, x * by.rest);
+    return KN_FMA64(KN_FMA64(-q, s, x), by.near, q);
+}
+
+static inline i64 kn_is_odd(f64 x)
+{
+    const f64 a = __builtin_fabs(x);
+    const truth usual = ((a >= 0x1p-400) & (a <= 0x1p400)) | (kn_bits_of64(x) == 0);
+    return usual ? 0 : -1;
 }
 
 /* Are f32 that a loop reads and sums read again behind it, as f64? Of a vector of 64 bytes in a register half is moved first,

@@ -217,6 +217,36 @@ static void put_array(kn_c_writing *g, int v)
                   g->l.slot[v], w->one_run ? "" : " + done");
 }
 
+/* What lanes are divided by, as reciprocals. */
+static void put_divisors(kn_c_writing *g)
+{
+    const int n = g->w->ph->nest.values.len;
+    bool *done = KN_NEW_ARRAY(g->w->a, bool, n + 1);
+    for (int i = 0; i < n; i++) {
+        const bool wide = kn_c_divides(g, i, KN_F64) && kn_c_can_be_quick(g, g->l.loop[i]);
+        const int s = wide || kn_c_divides(g, i, KN_F32) ? kn_c_value_at(g, i)->in[1] : -1;
+        if (s < 0 || done[s])
+            continue;
+        done[s] = true;
+        kn_c_line(g->w,
+                  wide ? "const kn_divisor64 by%d = kn_divisor64_of(%s);"
+                       : "const kn_divisor by%d = KN_DIVISOR(%s);",
+                  s, kn_c_operand(g, s, -1));
+        kn_c_line(g->w, "(void)by%d;", s);
+    }
+}
+
+/* How far the row is whose first sweep comes next. */
+static void put_next_rows(kn_c_writing *g)
+{
+    kn_c_writer *w = g->w;
+    const int ahead = kn_c_rows_at_once(w) > 1 ? g->l.stage + 1 : 1;
+    for (int v = 0; v < w->ph->nest.values.len; v++)
+        if (kn_c_is_read_again(g, v))
+            kn_c_line(w, "const i64 next%d = KN_NEXT(c, p%d, %d * num[%d]);", v, v, ahead,
+                      kn_c_number_of(w->ph, false, v) + 2 + w->ph->nest.ngroup - 1);
+}
+
 /* ---- the top ---- */
 
 /* Pointers, arrays, and what all lanes share. */
@@ -258,6 +288,8 @@ static void put_top(kn_c_writing *g)
         if (g->l.array[i])
             put_array(g, i);
     }
+    put_divisors(g);
+    put_next_rows(g);
     for (int r = 0; r < p->nest.reds.len && !g->l.group && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];
         if (red->stage == g->l.stage && kn_c_owner(p, r) == r && kn_c_is_added(w, red))

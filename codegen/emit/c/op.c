@@ -59,6 +59,13 @@ static const char *const functions[KN_OP_COUNT][KN_DTYPE_LIMIT] = {
     [KN_OP_TANH] = {[KN_F32] = "kn_tanh_f32($a)"},
 };
 
+/* The same of operands of which so much is known. */
+static const char *const functions_of[KN_C_SIGNS][KN_OP_COUNT][KN_DTYPE_LIMIT] = {
+    [KN_C_UNSIGNED] = {[KN_OP_LOG1P] = {[KN_F32] = "kn_log1p_unsigned_f32($a)"}},
+    [KN_C_BELOW] =
+        {[KN_OP_EXP] = {[KN_F32] = "kn_exp_below_f32($a)", [KN_F64] = "kn_exp_below_f64($a)"}},
+};
+
 bool kn_c_is_function(kn_op op, kn_dtype type) { return functions[op][type] != NULL; }
 
 static const char *form_of(kn_op op, kn_dtype type)
@@ -132,6 +139,13 @@ const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const cha
 {
     const char *text = op == KN_OP_CAST ? cast_form(type, to) : form_of(op, type);
     operands o = {type, to, in};
+    return text ? substitute(a, text, word, &o) : NULL;
+}
+
+const char *kn_c_op_of(kn_arena *a, kn_op op, kn_dtype type, kn_c_sign sign, const char *in)
+{
+    operands o = {type, type, &in};
+    const char *text = functions_of[sign][op][type];
     return text ? substitute(a, text, word, &o) : NULL;
 }
 

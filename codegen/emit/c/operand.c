@@ -46,6 +46,68 @@ const char *kn_c_operand(kn_c_writing *g, int v, int loop)
     return kn_c_value(w, v);
 }
 
+/* Is it one value for all lanes of the function, and members? */
+static bool is_uniform(const kn_c_writing *g, int v)
+{
+    const kn_value *value = kn_c_value_at(g, v);
+    if (g->l.way[v] != KN_C_ELSEWHERE)
+        return g->l.way[v] == KN_C_SAME;
+    return kn_c_is_fixed(value) || (!g->w->lane[v] && !kn_c_is_kept(g->w, v, g->l.stage));
+}
+
+/* Of short rows other work hides the divisions of f32. */
+bool kn_c_divides(const kn_c_writing *g, int i, kn_dtype type)
+{
+    const kn_value *v = kn_c_value_at(g, i);
+    return !g->l.group && (g->w->mode != KN_C_SHORT || type == KN_F64) &&
+           g->l.way[i] == KN_C_INLINE && v->kind == KN_V_ELEM && v->op == KN_OP_DIV &&
+           v->dtype == type && is_uniform(g, v->in[1]);
+}
+
+bool kn_c_can_be_quick(const kn_c_writing *g, int loop)
+{
+    for (int i = 0; i < g->w->ph->nest.values.len && kn_c_by_rows(g->w); i++)
+        if (g->l.loop[i] == loop && kn_c_divides(g, i, KN_F64))
+            return !kn_c_adds(g, loop) && !g->w->masked;
+    return false;
+}
+
+/* x / y by products, to the bit; NULL: it takes a division. */
+static const char *quotient(kn_c_writing *g, int i, const char *x, const char *y)
+{
+    const kn_value *v = kn_c_value_at(g, i), *by = kn_c_value_at(g, v->in[v->nin - 1]);
+    const char *product = NULL;
+    if (v->op != KN_OP_DIV)
+        return NULL;
+    if (v->dtype == KN_F32 && by->kind == KN_V_CONST)
+        product = kn_c_quotient(g->w->a, x, by->value.f);
+    if (product)
+        return product;
+    if (kn_c_divides(g, i, KN_F32))
+        return kn_c_printed(g->w, "KN_QUOTIENT(%s, %s, by%d)", x, y, v->in[1]);
+    if (g->quick && kn_c_divides(g, i, KN_F64)) {
+        kn_c_line(g->w, "odd |= kn_is_odd(%s);", x);
+        return kn_c_printed(g->w, "kn_quotient64(%s, %s, by%d)", x, y, v->in[1]);
+    }
+    return NULL;
+}
+
+/* What is less than its group's maximum, or negated, is not above 0. */
+static kn_c_sign sign_of(const kn_c_writing *g, int v)
+{
+    const kn_value *value = kn_c_value_at(g, v);
+    if (value->kind != KN_V_ELEM)
+        return KN_C_ANY;
+    if (value->op == KN_OP_EXP || value->op == KN_OP_ABS)
+        return KN_C_UNSIGNED;
+    if (value->op == KN_OP_NEG && sign_of(g, value->in[0]) == KN_C_UNSIGNED)
+        return KN_C_BELOW;
+    if (value->op != KN_OP_SUB || kn_c_value_at(g, value->in[1])->kind != KN_V_RESULT)
+        return KN_C_ANY;
+    const kn_red *red = &g->w->ph->nest.reds.data[kn_c_value_at(g, value->in[1])->index];
+    return red->op == KN_OP_MAX && !red->by && red->value == value->in[0] ? KN_C_BELOW : KN_C_ANY;
+}
+
 const char *kn_c_expression(kn_c_writing *g, int i, int loop)
 {
     kn_c_writer *w = g->w;
@@ -62,10 +124,12 @@ const char *kn_c_expression(kn_c_writing *g, int i, int loop)
     if (kn_c_widens_halves(g, v->in[0])) /* it is an f32 already */
         return in[0];
     const kn_value *last = kn_c_value_at(g, v->in[v->nin - 1]);
-    const char *quotient = v->op == KN_OP_DIV && v->dtype == KN_F32 && last->kind == KN_V_CONST
-                               ? kn_c_quotient(w->a, in[0], last->value.f)
-                               : NULL;
-    if (quotient)
-        return quotient;
+    const char *product = quotient(g, i, in[0], in[v->nin - 1]);
+    if (product)
+        return product;
+    const char *fewer =
+        v->nin == 1 ? kn_c_op_of(w->a, v->op, last->dtype, sign_of(g, v->in[0]), in[0]) : NULL;
+    if (fewer)
+        return fewer;
     return kn_c_op(w->a, v->op, last->dtype, v->dtype, in);
 }

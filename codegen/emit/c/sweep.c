@@ -3,15 +3,44 @@
 
 /* ---- rows ---- */
 
-/* KN_FOLD_LANES of them. */
-static void put_vector(kn_c_writing *g, int loop) { kn_c_put_vector_of(g, loop, "KN_FOLD_LANES"); }
+/* By products for quotients, and by divisions if that was wrong. */
+static void put_quick_vector(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    kn_put(w->t, "#if KN_FUSED\n");
+    kn_c_line(w, "i64 odd = 0;");
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (kn_c_divides(g, i, KN_F64) && g->l.loop[i] == loop)
+            kn_c_line(w, "odd |= by%d.odd;", kn_c_value_at(g, i)->in[1]);
+    kn_c_open(w, "if (!odd)");
+    g->quick = true;
+    kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
+    g->quick = false;
+    kn_c_close(w);
+    kn_c_line(w, "if (odd)");
+    kn_put(w->t, "#endif\n");
+    kn_c_block(w);
+    kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
+    kn_c_close(w);
+}
 
-/* Fetches what later iterations read. */
+/* KN_FOLD_LANES of them. */
+static void put_vector(kn_c_writing *g, int loop)
+{
+    if (kn_c_can_be_quick(g, loop))
+        put_quick_vector(g, loop);
+    else
+        kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
+}
+
+/* Fetches what later iterations read, or the next row's. */
 static void put_fetches(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     for (int v = 0; v < w->ph->nest.values.len && loop == 0; v++)
-        if (g->l.way[v] == KN_C_READ && kn_c_is_adjacent(w, v))
+        if (kn_c_is_read_again(g, v))
+            kn_c_line(w, "KN_FETCH_NEXT(p%d + from, next%d);", v, v);
+        else if (g->l.way[v] == KN_C_READ && kn_c_is_adjacent(w, v))
             kn_c_line(w, "KN_FETCH(p%d + from);", v);
 }
 

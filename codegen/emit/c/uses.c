@@ -47,6 +47,24 @@ bool kn_c_reads(const kn_c_writing *g, int v, int loop)
     return uses;
 }
 
+bool kn_c_is_read_again(const kn_c_writing *g, int v)
+{
+    const kn_c_writer *w = g->w;
+    const kn_phase *p = w->ph;
+    int before = 0; /* sweeps that read it */
+    if (!kn_c_by_rows(w) || !w->one_run || p->nest.ngroup == 0 || w->copy[v] >= 0 ||
+        g->l.way[v] != KN_C_READ || kn_c_value_at(g, v)->kind != KN_V_LOAD ||
+        !kn_c_is_adjacent(w, v) || kn_c_access(p, v)->kind[p->nest.ngroup - 1] == KN_STRIDE_ZERO ||
+        !kn_c_adds(g, 0))
+        return false;
+    for (int t = 0; t < g->l.stage; t++) {
+        bool *need = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
+        kn_phase_needs(p, t, need);
+        before += need[v];
+    }
+    return before == 1;
+}
+
 bool kn_c_is_empty(const kn_c_writing *g, int loop)
 {
     const kn_phase *p = g->w->ph;
@@ -78,4 +96,18 @@ bool kn_c_stores_bytes(const kn_c_writing *g, int loop)
             kn_bytes(g->w->k->bufs.data[kn_c_store_at(g, s)->access.buf].dtype) == 1)
             return true;
     return false;
+}
+
+/* What takes a function has results late, and is work enough for a row to pay for a state in memory. None may be under way that
+ * has to read before another one writes. */
+int kn_c_rows_at_once(const kn_c_writer *w)
+{
+    const kn_nest *nest = &w->ph->nest;
+    bool late = false;
+    for (int i = 0; i < nest->values.len; i++) {
+        const kn_value *v = &nest->values.data[i];
+        late |= w->needed[i] && v->kind == KN_V_ELEM && !kn_c_is_group(v) &&
+                kn_c_is_function(v->op, nest->values.data[v->in[0]].dtype);
+    }
+    return w->mode == KN_C_SHORT && !w->ordered && late && nest->nsweeps > 1 ? nest->nsweeps : 1;
 }

@@ -101,6 +101,19 @@ static void put_state(kn_c_writer *w)
     kn_c_close_as(w, "} %s;\n", name);
 }
 
+/* A state for each row under way; "s" is that of the first one. */
+static void put_states(kn_c_writer *w, int rows)
+{
+    const char *name = kn_c_state(w);
+    kn_c_line(w, "%s states[%d], *row[%d], *s = states;", name, rows, rows);
+    kn_c_open(w, "for (int k = 0; k < %d; k++)", rows);
+    kn_c_line(w, "row[k] = &states[k];");
+    kn_c_line(w, "row[k]->block = scratch;");
+    kn_c_line(w, "row[k]->rows = scratch + %d * c->slot + k * %d * c->row;", w->slots, w->rows);
+    kn_c_line(w, "row[k]->part = row[k]->row = 0;");
+    kn_c_close(w);
+}
+
 static void put_start_state(kn_c_writer *w)
 {
     const kn_phase *p = w->ph;
@@ -111,6 +124,10 @@ static void put_start_state(kn_c_writer *w)
     kn_c_line(w, "__builtin_memcpy(num, call->num, %d * sizeof *num);", numbers);
     kn_c_line(w, "kn_c_call copy = *call, *const c = &copy;");
     kn_c_line(w, "c->num = num;");
+    if (kn_c_rows_at_once(w) > 1) {
+        put_states(w, kn_c_rows_at_once(w));
+        return;
+    }
     kn_c_line(w, "%s state, *const s = &state;", name);
     kn_c_line(w, "s->block = scratch;");
     kn_c_line(w, "s->rows = scratch + %d * c->slot;", w->slots);
@@ -356,22 +373,57 @@ static void put_rows(kn_c_writer *w)
     kn_c_close(w);
 }
 
+/* A sweep of a short row, with what comes before it, and behind the last one. */
+static void put_short_sweep(kn_c_writer *w, int stage)
+{
+    put_group_stage(w, stage);
+    put_starts(w, stage, "1");
+    put_block(w, "c", "sweep", stage, "0", "n");
+    put_finish(w, stage, "1");
+    if (stage + 1 == w->ph->nest.nsweeps)
+        put_group_stage(w, stage + 1);
+}
+
+/* A row is a sweep ahead of the one before it: each sweep of one waits for what the sweep before has reduced, and others are
+ * work meanwhile. */
+static void put_rows_at_once(kn_c_writer *w, int rows)
+{
+    kn_c_open(w, "for (const i64 first = unit; unit < end + %d; unit++)", rows - 1);
+    for (int t = 0; t < rows; t++) {
+        if (t == 0)
+            kn_c_open(w, "if (unit < end)");
+        else
+            kn_c_open(w, "if (unit >= first + %d && unit < end + %d)", t, t);
+        kn_c_line(w, "%s *const s = row[%d];", kn_c_state(w), t);
+        put_short_sweep(w, t);
+        kn_c_close(w);
+    }
+    kn_c_line(w, "s = row[%d];", rows - 1);
+    kn_c_line(w, "__builtin_memcpy(s->i, row[0]->i, sizeof s->i);");
+    kn_c_line(w, "KN_UNROLL");
+    kn_c_line(w, "for (int k = %d; k > 0; k--)", rows - 1);
+    kn_c_line(w, "    row[k] = row[k - 1];");
+    kn_c_line(w, "row[0] = s;");
+    put_next(w, 0, w->ph->nest.ngroup);
+    kn_c_close(w);
+}
+
 /* Each in one block, whose length is the same for all. */
 static void put_short_rows(kn_c_writer *w)
 {
-    const int sweeps = w->ph->nest.nsweeps;
+    const int rows = kn_c_rows_at_once(w);
     kn_c_put_seek(w, 0, w->ph->nest.ngroup, "unit");
-    kn_c_line(w, "s->part = s->row = 0;");
     kn_c_line(w, "const i64 n = c->members;");
-    kn_c_open(w, "for (; unit < end; unit++)");
-    for (int t = 0; t <= sweeps; t++) {
-        put_group_stage(w, t);
-        if (t == sweeps)
-            continue;
-        put_starts(w, t, "1");
-        put_block(w, "c", "sweep", t, "0", "n");
-        put_finish(w, t, "1");
+    if (rows > 1) {
+        put_rows_at_once(w, rows);
+        return;
     }
+    kn_c_line(w, "s->part = s->row = 0;");
+    kn_c_open(w, "for (; unit < end; unit++)");
+    for (int t = 0; t < w->ph->nest.nsweeps; t++)
+        put_short_sweep(w, t);
+    if (w->ph->nest.nsweeps == 0)
+        put_group_stage(w, 0);
     put_next(w, 0, w->ph->nest.ngroup);
     kn_c_close(w);
 }
@@ -601,6 +653,7 @@ void kn_c_put_walk(kn_c_writer *w)
     }
     if (kn_c_streams_any(w))
         kn_c_line(w, "if (c->stream) KN_END_STREAMS;");
+    w->rows *= kn_c_rows_at_once(w);
     kn_c_close(w);
     kn_put(w->t, "\n");
 }

@@ -104,6 +104,10 @@ static inline bool kn_c_is_group(const kn_value *v)
 /* op over operands that are C expressions without side effects, of type `type` (of WHERE, its last two); NULL if a
  * function computes it. */
 const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const char *const *in);
+/* What is known of a float, unless it is NaN: it has no sign; it is not above 0. */
+typedef enum kn_c_sign { KN_C_ANY, KN_C_UNSIGNED, KN_C_BELOW, KN_C_SIGNS } kn_c_sign;
+/* What does op for less, of an operand of which so much is known; else NULL. */
+const char *kn_c_op_of(kn_arena *a, kn_op op, kn_dtype type, kn_c_sign sign, const char *in);
 /* x / c of f32 by a product, to the bit; NULL: c is none of those. */
 const char *kn_c_quotient(kn_arena *a, const char *x, double c);
 /* Is there an expression? */
@@ -219,6 +223,7 @@ typedef struct kn_c_writing {
     bool *known;  /* per value: declared at the top */
     bool *loaded; /* per value: read in this loop already */
     bool dry;     /* values are computed without being written anywhere */
+    bool quick;   /* quotients of f64 are products, and `odd` tells whether they are right */
     bool widened; /* bytes that the loop reads were made integers of 4 before, 16-bit floats f32 */
     bool streams; /* vectors are stored past the caches, behind the loop over their lanes */
 } kn_c_writing;
@@ -255,8 +260,14 @@ bool kn_c_copies(const kn_c_writing *g, int v, int loop);
 bool kn_c_adds_here(const kn_c_writing *g, int r, int loop);
 bool kn_c_adds(const kn_c_writing *g, int loop);
 bool kn_c_shifts(const kn_c_writing *g, int r, int loop);
+/* Does a sweep that reduces rows read v from memory for the second time? It fetches the next row's, "next3" bytes on: sweeps
+ * that only write wait for memory as it is. */
+bool kn_c_is_read_again(const kn_c_writing *g, int v);
 /* Where store s writes, of lane `l`. */
 const char *kn_c_store_subscript(kn_c_writing *g, int s, const char *l);
+
+/* How many short rows are under way at once: one for each sweep, or one. */
+int kn_c_rows_at_once(const kn_c_writer *w);
 
 /* ---- stream.c ---- */
 
@@ -285,6 +296,10 @@ const char *kn_c_at_lane(const kn_c_writing *g, int v);
 /* The value in loop `loop`, where `l` is the lane; and what it is computed by. */
 const char *kn_c_operand(kn_c_writing *g, int v, int loop);
 const char *kn_c_expression(kn_c_writing *g, int v, int loop);
+/* Is v a quotient of f32, or f64, by one number for all lanes? That is "by7", from the top on. */
+bool kn_c_divides(const kn_c_writing *g, int v, kn_dtype type);
+/* Has the loop quotients of f64 that can be products, and be done again if they are wrong? */
+bool kn_c_can_be_quick(const kn_c_writing *g, int loop);
 
 /* ---- lane.c ---- */
 
