@@ -135,8 +135,10 @@ static kn_status verify_phase(const kn_kernel *k, int p)
                            ph->how.cluster || ph->how.split || ph->how.tile))
         return broken(k, p, "packed rows are groups in several runs, kept in registers");
     if (ph->how.tile &&
-        (ph->how.walk != KN_WALK_COLS || ph->nest.ngroup == 0 || ph->nest.ngroup == ph->nest.naxes))
-        return broken(k, p, "tiles are of columns with groups and members");
+        (ph->how.walk == KN_WALK_FLAT || ph->nest.ngroup == 0 || ph->nest.ngroup == ph->nest.naxes))
+        return broken(k, p, "tiles have groups and members");
+    if (ph->how.tile && ph->how.walk == KN_WALK_ROWS && ph->how.tile < ph->nest.members)
+        return broken(k, p, "a tile of rows has all of their members");
     if (ph->how.tile && kn_phase_in_order(ph))
         return broken(k, p, "tiles do not combine members in order");
     if (ph->how.walk == KN_WALK_FLAT && (ph->nest.reds.len || ph->nest.ngroup))

@@ -82,12 +82,23 @@ static bool finds_indices(const kn_phase *ph)
     return finds;
 }
 
+/* What going through a tile of rows takes an element, and each thread once a group, which locates another's. */
+static double transposing_rows(const kn_phase *ph)
+{
+    const double each = TILE_COST + TILE_STEP_COST +
+                        AXIS_COST * (ph->nest.naxes - ph->nest.ngroup - 1),
+                 group = TILE_START_COST + AXIS_COST * (ph->nest.ngroup - 1);
+    return ph->how.transposes.len * each + group * ph->how.tpg / (double)ph->nest.members;
+}
+
 /* What going through tiles takes an element. Of the last tile, and the last columns, only a part counts, but lanes go
  * through all of it. */
 static double transposing(const kn_model *m, const kn_phase *ph)
 {
     if (!ph->how.tile)
         return 0;
+    if (ph->how.walk == KN_WALK_ROWS)
+        return transposing_rows(ph);
     const int tile = ph->how.tile, width = kn_cols_width(ph);
     const double members = (double)ph->nest.members, groups = (double)ph->nest.groups;
     double sum = 0;

@@ -81,7 +81,7 @@ static bool keeps_wide(const kn_kernel *k)
 
 /* The largest block that the code serves. Where a block, or independent threads and parts of warps, work on each
  * group, a block may have any size up to a limit, as a number. It is structure, 0, for columns that are not packed,
- * which combine in as many rows as the block has, and for mixed phases, whose groups share a block. */
+ * which combine in as many rows as the block has, for mixed phases, whose groups share a block, and for tiles of rows. */
 static int largest_block(const kn_kernel *k, int limit)
 {
     if (keeps_wide(k) && k->threads <= KN_HALF_BLOCK)
@@ -89,7 +89,8 @@ static int largest_block(const kn_kernel *k, int limit)
     int largest = limit < KN_SMALL_BLOCK ? limit : KN_SMALL_BLOCK;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        if (!ph->local && ((ph->how.walk == KN_WALK_COLS && !ph->how.packed) || ph->how.mixed))
+        if (!ph->local &&
+            ((ph->how.walk == KN_WALK_COLS && !ph->how.packed) || ph->how.mixed || ph->how.tile))
             return 0;
         if (!ph->local && (kn_by_block(ph) || ph->how.packed))
             largest = limit;
