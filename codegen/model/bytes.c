@@ -103,6 +103,8 @@ static double straddled(const kn_model *m, const kn_phase *ph, int value)
     const double run =
         bytes * least((double)m->k->threads / ph->how.tpg, (double)ph->nest.axes[last].extent);
     bool aligned = true;
+    if (llabs(acc->stride[ph->nest.naxes - 1]) == ph->nest.axes[last].extent)
+        return 0; /* the next member's begins where it ends */
     for (int a = 0; a < ph->nest.naxes; a++)
         aligned = aligned && (a == last || acc->stride[a] * bytes % (int64_t)m->m->sector == 0);
     return aligned ? most(m->m->sector / run, 1) - 1 : (m->m->sector - bytes) / run;

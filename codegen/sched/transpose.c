@@ -206,12 +206,27 @@ static void divide_into_tiles(kn_phase *ph, bool local)
 
 /* ---- tiles of rows ---- */
 
-/* Is load i of rows one that a tile could bring: contiguous along the groups, where a group's threads take members apart? */
-static bool suits_tile_of_rows(const kn_phase *ph, const kn_buf *bufs, int i)
+/* Is an access of elements contiguous along `down`, and apart along `across`? However near its elements are there: of tiles of whole
+ * groups all that lies between them is read, too. */
+static bool lies_along(const kn_access *acc, int down, int across)
 {
-    const kn_access *acc = i < ph->nest.values.len ? element_access(ph, i) : NULL;
-    return acc && kn_access_transposed(acc, ph->nest.naxes - 1, ph->nest.ngroup - 1,
-                                       kn_bytes(bufs[acc->buf].dtype));
+    return acc && llabs(acc->stride[down]) == 1 && llabs(acc->stride[across]) > 1;
+}
+
+/* Is load i of rows one that a tile could bring: contiguous along the groups? */
+static bool suits_tile_of_rows(const kn_phase *ph, int i)
+{
+    return i < ph->nest.values.len &&
+           lies_along(element_access(ph, i), ph->nest.ngroup - 1, ph->nest.naxes - 1);
+}
+
+/* Is there also an access that rows suit? */
+static bool any_suits_rows(const kn_phase *ph)
+{
+    bool any = false;
+    for (int i = 0; i < kn_accesses(ph); i++)
+        any = any || lies_along(element_access(ph, i), ph->nest.naxes - 1, ph->nest.ngroup - 1);
+    return any;
 }
 
 /* Members of a tile of rows: few different numbers, so that sizes share kernels. */
@@ -234,7 +249,7 @@ static bool make_tile_of_rows(const kn_site *at, kn_phase *ph)
     if (ph->how.unaligned || ph->how.linear || ph->how.tail)
         return false;
     for (int i = 0; i < ph->nest.values.len; i++)
-        if (suits_tile_of_rows(ph, at->bufs, i))
+        if (suits_tile_of_rows(ph, i))
             kn_push(at->arena, &ph->how.transposes, ((kn_transpose){.of = i, .vec = 1}));
     ph->how.tile = (int)members_of_tile(ph->nest.members);
     if (!ph->how.transposes.len || !kn_rows_tile_lanes(ph, at->target))
@@ -256,9 +271,7 @@ static bool may_have_tile_of_rows(const kn_site *at, const kn_phase *ph)
 
 bool kn_schedule_tile_of_rows(const kn_site *at, const kn_phase *ph, kn_phase *rows)
 {
-    if (!may_have_tile_of_rows(at, ph) ||
-        (ph->how.walk == KN_WALK_COLS &&
-         !transposed_bytes(ph, at->bufs, ph->nest.ngroup - 1, ph->nest.naxes - 1)))
+    if (!may_have_tile_of_rows(at, ph) || (ph->how.walk == KN_WALK_COLS && !any_suits_rows(ph)))
         return false;
     *rows = kn_phase_copy(at->arena, ph);
     return make_tile_of_rows(at, rows);
@@ -273,7 +286,7 @@ static int widest_transpose(const kn_site *at, const kn_phase *ph, const kn_tran
     const int i = t->store ? ph->nest.values.len + t->of : t->of;
     const kn_access *acc = ph->how.tile && t->of < n ? element_access(ph, i) : NULL;
     if (acc && ph->how.walk == KN_WALK_ROWS)
-        return suits_tile_of_rows(ph, at->bufs, i);
+        return suits_tile_of_rows(ph, i);
     return acc && is_transposed(ph, at->bufs, acc) ? transposed_vector(at, ph, acc) : 0;
 }
 
