@@ -249,7 +249,8 @@ int64_t kn_exchange_bytes(const kn_phase *ph)
 
 int kn_static_bytes(const kn_phase *ph, int threads)
 {
-    int scratch = kn_scratch_bytes(ph, threads), tiles = kn_tile_bytes(ph, threads);
+    int scratch = kn_scratch_bytes(ph, threads),
+        tiles = kn_dynamic_tile_bytes(ph, threads) ? 0 : kn_tile_bytes(ph, threads);
     return scratch > tiles ? scratch : tiles;
 }
 
@@ -348,13 +349,14 @@ int kn_warp_local_bytes(const kn_kernel *k, int p)
     return bytes;
 }
 
-/* Of tiles that have whole groups. */
+/* Of tiles of rows in static shared memory. */
 static int most_of_tiles(const kn_kernel *k)
 {
     int most = 0;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        const int bytes = ph->how.walk == KN_WALK_ROWS ? kn_tile_bytes(ph, k->threads) : 0;
+        const bool has = ph->how.walk == KN_WALK_ROWS && !kn_dynamic_tile_bytes(ph, k->threads);
+        const int bytes = has ? kn_tile_bytes(ph, k->threads) : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -435,6 +437,12 @@ int kn_tile_bytes(const kn_phase *p, int threads)
             total += kn_tile_bytes_of(p, kn_bytes(kn_transposed_type(p, t)), threads);
     }
     return total;
+}
+
+int kn_dynamic_tile_bytes(const kn_phase *p, int threads)
+{
+    const int bytes = p->how.walk == KN_WALK_ROWS && p->alone ? kn_tile_bytes(p, threads) : 0;
+    return bytes > KN_MOST_TILE_BYTES ? bytes : 0;
 }
 
 int kn_words(int n, int bytes) { return (n * bytes + 3) / 4; }

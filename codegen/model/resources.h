@@ -35,6 +35,10 @@ int kn_tile_pitch(const kn_phase *p, int bytes);
 /* Bytes of shared memory of one tile, of elements of so many bytes, in a block of so many threads; of all tiles of a phase. */
 int kn_tile_bytes_of(const kn_phase *p, int bytes, int threads);
 int kn_tile_bytes(const kn_phase *p, int threads);
+/* The most static shared memory of tiles, of the 48 KB that a kernel has. Larger tiles of rows are in dynamic shared memory, in
+ * kernels of one phase. */
+enum { KN_MOST_TILE_BYTES = 40 * 1024 };
+int kn_dynamic_tile_bytes(const kn_phase *p, int threads);
 /* ROWS: members of its group that a thread loads for a tile at a time, of so many bytes each. */
 int kn_tile_batch(const kn_phase *p, int bytes);
 /* Are there registers for the direct loads of all steps of a tile, so that they are in flight with the transposed ones?

@@ -220,8 +220,8 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k, bool given)
         for (int j = kn_first_local(k, i); j < i; j++)
             follow_host(at, k, &k->phases.data[j], ph);
         kn_bind_tile(ph);
-        k->shared +=
-            kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
+        k->shared += kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) +
+                     kn_packed_bytes(ph, k->threads) + kn_dynamic_tile_bytes(ph, k->threads);
     }
     k->shared += kn_kernel_prefetch_bytes(k);
     kn_resident_keep(k, at->target);

@@ -412,9 +412,16 @@ static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
     return part_of_warp(n, lanes < WARP ? lanes : WARP, busy || takes_exact_steps(ph));
 }
 
+int64_t kn_rows_tile_room(const kn_phase *ph, const kn_target *target)
+{
+    const int64_t half = target->smem_block / 2 - KN_SCRATCH_BYTES;
+    return ph->alone && half > KN_MOST_TILE_BYTES ? half : KN_MOST_TILE_BYTES;
+}
+
 int kn_rows_tile_lanes(const kn_phase *ph, const kn_target *target)
 {
-    const int64_t n = steps(ph);
+    const int64_t n = steps(ph), room = kn_rows_tile_room(ph, target);
+    const int block = ph->alone ? KN_HALF_BLOCK : target->max_block;
     kn_phase with = *ph;
     if (has_one_step(ph, target))
         with.how.tpg = WARP;
@@ -422,9 +429,11 @@ int kn_rows_tile_lanes(const kn_phase *ph, const kn_target *target)
         with.how.tpg = lanes_to_keep(ph, target);
     else
         with.how.tpg = part_of_warp(n, kn_power_of_two_from((n + 1) / 2), false);
-    while (with.how.tpg < WARP && kn_tile_bytes(&with, target->max_block) > KN_MOST_TILE_BYTES)
+    /* where groups are few, more lanes make more blocks */
+    while (with.how.tpg < WARP && (kn_tile_bytes(&with, block) > room ||
+                                   ph->nest.groups * with.how.tpg < (int64_t)target->units * block))
         with.how.tpg = with.how.tpg < FEW_LANES ? FEW_LANES : 2 * with.how.tpg;
-    return kn_tile_bytes(&with, target->max_block) <= KN_MOST_TILE_BYTES ? with.how.tpg : 0;
+    return kn_tile_bytes(&with, block) <= room ? with.how.tpg : 0;
 }
 
 /* Of a block whose groups' tile has runs of RUN bytes of the narrowest elements. */

@@ -158,11 +158,11 @@ void kn_schedule_cluster(const kn_site *at, kn_phase *phase);
  * is room for what is kept: sets walk, vec, lanes, pack and tpg. codegen/sched/packed.c */
 void kn_schedule_packed(const kn_site *at, kn_phase *phase);
 
-/* Threads of a group of rows whose transposed loads go through a tile, at most a warp: as many as leave room for the tile in
- * the largest block. 0: none does. codegen/sched/rows.c */
+/* Bytes that a tile of rows may have: of a phase that is alone, half of a multiprocessor's shared memory. And the threads of a
+ * group of such rows, at most a warp: as many as leave room for the tile in the largest block that there may be; 0: none do.
+ * codegen/sched/rows.c */
+int64_t kn_rows_tile_room(const kn_phase *phase, const kn_target *target);
 int kn_rows_tile_lanes(const kn_phase *phase, const kn_target *target);
-/* The most shared memory of tiles: a kernel has 48 KB of static shared memory. */
-enum { KN_MOST_TILE_BYTES = 40 * 1024 };
 
 /* Threads of a block of packed rows. */
 int kn_packed_threads(const kn_phase *phase);

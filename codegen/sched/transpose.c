@@ -307,9 +307,9 @@ const char *kn_broken_transpose(const kn_site *at, const kn_phase *ph, const kn_
         if (before && t->in_registers != before->in_registers)
             return "registers transpose all accesses or none";
     }
-    return kn_tile_bytes(ph, threads) > KN_MOST_TILE_BYTES
-               ? "a block has no shared memory for such tiles"
-               : NULL;
+    const int64_t room =
+        ph->how.walk == KN_WALK_ROWS ? kn_rows_tile_room(ph, at->target) : KN_MOST_TILE_BYTES;
+    return kn_tile_bytes(ph, threads) > room ? "a block has no shared memory for such tiles" : NULL;
 }
 
 /* ---- does it pay? ---- */

@@ -42,16 +42,17 @@ static bool stores_through(const kn_cuda_writer *w, const kn_transpose *t)
     return t->store && kn_in_tile(t) && w->ph->nest.stores.data[t->of].stage == w->sweep;
 }
 
-/* In scratch, each aligned to 16 bytes. */
+/* In scratch, or in dynamic shared memory, each aligned to 16 bytes. */
 void kn_cuda_declare_tiles(kn_cuda_writer *w)
 {
+    const bool dynamic = kn_dynamic_tile_bytes(w->ph, w->k->threads) > 0;
     int at = 0;
     for (int i = 0; i < w->ph->how.transposes.len; i++) {
         const kn_transpose *t = &w->ph->how.transposes.data[i];
         if (!kn_in_tile(t))
             continue;
-        kn_cuda_line(w, "%s *const %s = (%s *)(scratch + %d);", type_of(w, t), kn_cuda_tile(w, t),
-                     type_of(w, t), at);
+        kn_cuda_line(w, "%s *const %s = (%s *)(%s + %d);", type_of(w, t), kn_cuda_tile(w, t),
+                     type_of(w, t), dynamic ? "(unsigned char *)dynamic" : "scratch", at);
         at += kn_tile_bytes_of(w->ph, kn_bytes(array_of(w, t)->dtype), w->k->threads);
     }
 }
