@@ -195,7 +195,8 @@ static void choose(const kn_site *at, kn_kernel *k)
 }
 
 /* Blocks a multiprocessor that the grid of several phases counts on, for which the code has to leave registers: each phase is
- * divided among as many as there is thought to be room for, but for no more than leave 64 registers, which most code takes.
+ * divided among as many as there is thought to be room for, but for no more than leave 64 registers, which most code takes. And
+ * those of tiles of rows, of which one loads while another waits at its barriers.
  * 0: one, or any; functions of f64 would spill (measured: docs/lab/registers-for-blocks.md). */
 static int blocks_counted_on(const kn_kernel *k, const kn_target *target)
 {
@@ -205,7 +206,8 @@ static int blocks_counted_on(const kn_kernel *k, const kn_target *target)
     int hosts = 0;
     bool wide = false;
     for (int i = 0; i < k->phases.len; i++) {
-        hosts += !k->phases.data[i].local;
+        const kn_phase *ph = &k->phases.data[i];
+        hosts += ph->how.walk == KN_WALK_ROWS && ph->how.tile ? 2 : !ph->local;
         wide = wide || kn_has_wide_functions(&k->phases.data[i], target);
     }
     return hosts < 2 || wide || blocks < 2 || most < 2 ? 0 : blocks < most ? blocks : most;

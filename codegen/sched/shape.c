@@ -2,13 +2,14 @@
 #include "codegen/kir/scatter_sum.h"
 #include "codegen/sched/bind.h"
 
-/* Are rows whose transposed loads go through tiles predicted to be quicker than what was found without? Where tiles are forced, it
- * has none. */
+/* Are rows whose transposed loads go through tiles predicted to be clearly quicker than what was found without? Where tiles are
+ * forced, it has none. */
 static bool takes_rows(const kn_site *at, const kn_phase *rows, const kn_phase *ph)
 {
+    const double clearly = 0.9;
     return at->force->division == KN_DIVIDE_TILES
                ? !ph->how.tile
-               : kn_predict_phase_ns(at, rows) < kn_predict_phase_ns(at, ph);
+               : kn_predict_phase_ns(at, rows) < clearly * kn_predict_phase_ns(at, ph);
 }
 
 void kn_shape_phase(const kn_site *at, kn_phase *ph)
