@@ -392,11 +392,22 @@ int kn_prefetch_offset(const kn_kernel *k, int p)
 
 int kn_kernel_prefetch_bytes(const kn_kernel *k) { return kn_prefetch_offset(k, k->phases.len); }
 
-/* An odd number of the vectors, of a word at least, that threads read. */
+int kn_tile_batch(const kn_phase *p, int bytes)
+{
+    enum { IN_FLIGHT = 64, MOST = 16 };
+    const int64_t steps = kn_ceil_div(p->how.tile, p->how.tpg),
+                  most = bytes < IN_FLIGHT / MOST ? MOST : IN_FLIGHT / bytes;
+    return (int)kn_ceil_div(steps, kn_ceil_div(steps, most));
+}
+
+/* Room for whole batches, so that none tests where the members end; an odd number of the vectors, of a word at least, that threads
+ * read. */
 static int pitch_of_rows(const kn_phase *p, int bytes)
 {
+    const int batch = kn_tile_batch(p, bytes) * p->how.tpg,
+              line = (int)kn_round_up(p->how.tile, batch);
     const int word = bytes < 4 ? 4 / bytes : 1, vec = p->how.vec > word ? p->how.vec : word;
-    return (int)(kn_ceil_div(p->how.tile, vec) | 1) * vec;
+    return (int)(kn_ceil_div(line, vec) | 1) * vec;
 }
 
 int kn_tile_pitch(const kn_phase *p, int bytes)
@@ -409,14 +420,6 @@ int kn_tile_bytes_of(const kn_phase *p, int bytes, int threads)
 {
     const int lines = p->how.walk == KN_WALK_ROWS ? threads / p->how.tpg : p->how.tile;
     return (int)kn_round_up(lines * kn_tile_pitch(p, bytes) * bytes, 16);
-}
-
-int kn_tile_batch(const kn_phase *p, int bytes)
-{
-    enum { IN_FLIGHT = 64, MOST = 16 };
-    const int64_t steps = kn_ceil_div(p->how.tile, p->how.tpg),
-                  most = bytes < IN_FLIGHT / MOST ? MOST : IN_FLIGHT / bytes;
-    return (int)kn_ceil_div(steps, kn_ceil_div(steps, most));
 }
 
 bool kn_loads_whole_tile(const kn_phase *p)

@@ -28,6 +28,8 @@ enum {
     LANE_AXIS_COST = 10, /* of a lane of linear vectors */
     TILE_COST = 4,       /* of an element that goes through a tile, besides its load or store */
     TILE_STEP_COST = 12, /* of a vector between memory and the tile */
+    TO_ROWS_COST =
+        10, /* of an element that goes to a tile of rows, besides the loads of the sweeps */
     TILE_START_COST = 80 /* of a thread's share of a tile, where blocks take one at a time */
 };
 
@@ -85,8 +87,7 @@ static bool finds_indices(const kn_phase *ph)
 /* What going through a tile of rows takes an element, and each thread once a group, which locates another's. */
 static double transposing_rows(const kn_phase *ph)
 {
-    const double each = TILE_COST + TILE_STEP_COST +
-                        AXIS_COST * (ph->nest.naxes - ph->nest.ngroup - 1),
+    const double each = TO_ROWS_COST + AXIS_COST * (ph->nest.naxes - ph->nest.ngroup - 1),
                  group = TILE_START_COST + AXIS_COST * (ph->nest.ngroup - 1);
     return ph->how.transposes.len * each + group * ph->how.tpg / (double)ph->nest.members;
 }
