@@ -149,7 +149,7 @@ static void put_steps(const subject *s, kn_text *t, const kn_kernel *k, const kn
                                   : "");
     if (ph->how.steps && !ph->how.rest_in_registers)
         kn_putf(t, "; %d step%s a thread", ph->how.steps, ph->how.steps == 1 ? "" : "s");
-    if (kn_tile_bytes(ph))
+    if (kn_tile_bytes(ph, k->threads))
         kn_putf(t, "; tiles of %d members", ph->how.tile);
     list transposed = {.a = t->arena};
     for (int i = 0; i < ph->how.transposes.len; i++) {

@@ -126,7 +126,7 @@ static inline int kn_phase_step(const kn_phase *p)
     return p->how.walk == KN_WALK_COLS ? p->how.tpg * columns : p->how.tpg * p->how.vec;
 }
 
-/* Steps of a thread in a tile. */
+/* COLS: steps of a thread in a tile. */
 static inline int kn_tile_steps(const kn_phase *p)
 {
     return (p->how.tile + p->how.tpg - 1) / p->how.tpg;
@@ -288,6 +288,13 @@ static inline const kn_access *kn_transposed_access(const kn_phase *p, const kn_
 static inline kn_dtype kn_transposed_type(const kn_phase *p, const kn_transpose *t)
 {
     return kn_value_at(p, t->store ? p->nest.stores.data[t->of].value : t->of)->dtype;
+}
+
+/* ROWS: does value i come through a tile, of the groups that a block takes at a time with all of their members? Every sweep
+ * finds it there. */
+static inline bool kn_in_tile_of_rows(const kn_phase *p, int value)
+{
+    return p->how.walk == KN_WALK_ROWS && p->how.tile && kn_transpose_of(p, value);
 }
 
 /* COLS: consecutive members that a thread takes at a time, to transpose them in registers; 1 where nothing is

@@ -4,7 +4,8 @@
 bool kn_is_reread(const kn_phase *ph, int value)
 {
     const kn_value *v = kn_value_at(ph, value);
-    if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || v->sweeps < 2)
+    if (v->kind != KN_V_LOAD || v->level != KN_ELEMENT || v->sweeps < 2 ||
+        kn_in_tile_of_rows(ph, value))
         return false;
     int va = kn_phase_vector_axis(ph);
     return va >= 0 && v->access->kind[va] != KN_STRIDE_ZERO;

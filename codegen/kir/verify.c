@@ -80,6 +80,22 @@ static kn_status verify_exchanges(const kn_kernel *k, int p)
     return KN_OK;
 }
 
+static kn_status verify_tile(const kn_kernel *k, int p)
+{
+    const kn_phase *ph = &k->phases.data[p];
+    if (!ph->how.tile)
+        return KN_OK;
+    if (ph->how.walk == KN_WALK_FLAT || ph->nest.ngroup == 0 || ph->nest.ngroup == ph->nest.naxes)
+        return broken(k, p, "tiles have groups and members");
+    if (kn_phase_in_order(ph))
+        return broken(k, p, "tiles do not combine members in order");
+    if (ph->how.walk == KN_WALK_ROWS &&
+        (ph->how.tile < ph->nest.members || kn_by_block(ph) || ph->how.split || ph->how.mixed))
+        return broken(k, p,
+                      "a tile of rows has all members of whole groups, of a warp each at most");
+    return KN_OK;
+}
+
 static kn_status verify_phase(const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
@@ -134,11 +150,7 @@ static kn_status verify_phase(const kn_kernel *k, int p)
                            ph->how.vec == 1 || ph->nest.ngroup != 1 || kn_phase_one_run(ph) ||
                            ph->how.cluster || ph->how.split || ph->how.tile))
         return broken(k, p, "packed rows are groups in several runs, kept in registers");
-    if (ph->how.tile &&
-        (ph->how.walk != KN_WALK_COLS || ph->nest.ngroup == 0 || ph->nest.ngroup == ph->nest.naxes))
-        return broken(k, p, "tiles are of columns with groups and members");
-    if (ph->how.tile && kn_phase_in_order(ph))
-        return broken(k, p, "tiles do not combine members in order");
+    KN_TRY(verify_tile(k, p));
     if (ph->how.walk == KN_WALK_FLAT && (ph->nest.reds.len || ph->nest.ngroup))
         return broken(k, p, "a flat phase has no groups");
     return KN_OK;

@@ -94,6 +94,22 @@ bool kn_model_differs_by_group(const kn_model *m, const kn_phase *ph, int value)
     return ph->nest.ngroup == 0 || kn_read_touches(m->k->arena, ph, value).axes & groups;
 }
 
+/* Of what goes through a tile of rows, by its bytes: how much more the runs of its groups read that begin within a sector,
+ * whose rest another block reads. */
+static double straddled(const kn_model *m, const kn_phase *ph, int value)
+{
+    const kn_access *acc = kn_value_at(ph, value)->access;
+    const int bytes = kn_bytes(kn_value_at(ph, value)->dtype), last = ph->nest.ngroup - 1;
+    const double run =
+        bytes * least((double)m->k->threads / ph->how.tpg, (double)ph->nest.axes[last].extent);
+    bool aligned = true;
+    if (llabs(acc->stride[ph->nest.naxes - 1]) == ph->nest.axes[last].extent)
+        return 0; /* the next member's begins where it ends */
+    for (int a = 0; a < ph->nest.naxes; a++)
+        aligned = aligned && (a == last || acc->stride[a] * bytes % (int64_t)m->m->sector == 0);
+    return aligned ? most(m->m->sector / run, 1) - 1 : (m->m->sector - bytes) / run;
+}
+
 /* Counts a sweep's loads. What an earlier sweep of the phase has read is `distance_in_phase` bytes ago, those of the
  * groups worked on at a time. */
 static void sweep_reads(kn_model *m, const kn_phase *ph, int sweep, double distance_in_phase,
@@ -116,7 +132,9 @@ static void sweep_reads(kn_model *m, const kn_phase *ph, int sweep, double dista
             t->cache += bytes * (t->at_once - 1);
         else if (v->level == KN_ELEMENT && !kn_model_differs_by_group(m, ph, i))
             t->broadcast += bytes;
-        t->done[i] = kn_kept(ph, i) || v->level == KN_GROUP;
+        if (kn_in_tile_of_rows(ph, i))
+            t->cache += bytes * straddled(m, ph, i);
+        t->done[i] = kn_kept(ph, i) || v->level == KN_GROUP || kn_in_tile_of_rows(ph, i);
         t->touched[buf] = true;
         m->own[buf] += bytes;
         m->moved += bytes;

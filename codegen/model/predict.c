@@ -80,22 +80,36 @@ static double steps(const kn_model *m, const kn_phase *ph)
 }
 
 /* The same of a sweep over tiles: for each tile its transposed loads, and the direct ones too unless these are in flight
- * with them. 0: the sweep loads through none. */
+ * with them, as those that go on to shared memory are not. 0: the sweep loads through none. */
 static double waits_for_tiles(const kn_model *m, const kn_phase *ph, int sweep, const bool *done)
 {
-    enum { STEPS = 2 }; /* at a time */
-    bool any = false, direct = false;
+    enum { STEPS = 2, STEPS_TO_SHARED = 4 }; /* at a time */
+    bool any = false, direct = false, shared = false;
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_value_at(ph, i)->level == KN_ELEMENT && kn_model_loads(m, ph, i, sweep, done)) {
             any = any || kn_in_tile(kn_transpose_of(ph, i));
             direct = direct || !kn_transpose_of(ph, i);
+            shared = shared || (!kn_transpose_of(ph, i) && kn_kept(ph, i) == KN_KEEP_SHARED);
         }
     const double members =
         (double)(ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members);
-    const bool after = direct && !kn_loads_whole_tile(ph);
+    const bool after = direct && (shared || !kn_loads_whole_tile(ph));
+    const double steps = least(kn_tile_steps(ph), ceil(members / ph->how.tpg));
     return any ? ceil(members / ph->how.tile) *
-                     (1 + after * ceil(kn_tile_steps(ph) / (double)STEPS))
+                     (1 + after * ceil(steps / (shared ? STEPS_TO_SHARED : STEPS)))
                : 0;
+}
+
+/* Before the first sweep: for each batch of its loads to a tile of rows, with which those that registers hold are in flight. */
+static double waits_for_tile_of_rows(const kn_phase *ph)
+{
+    double waits = 0;
+    for (int i = 0; i < ph->how.transposes.len && ph->how.walk == KN_WALK_ROWS; i++) {
+        const int bytes = kn_bytes(kn_transposed_type(ph, &ph->how.transposes.data[i]));
+        waits += (double)kn_ceil_div(kn_ceil_div(ph->nest.members, ph->how.tpg),
+                                     kn_tile_batch(ph, bytes));
+    }
+    return waits > 0 && ph->how.steps ? waits - 1 : waits;
 }
 
 /* Times that a thread waits for memory in a sweep: zero if it loads only what the groups of a block share. */
@@ -190,10 +204,12 @@ static void waits_of(kn_model *m, const kn_phase *ph, const kn_occupancy *s, kn_
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
     double in_step = 0;
     for (int i = 0; i < ph->nest.values.len; i++)
-        done[i] = kn_part_on_chip(m->k, ph, i) == 1 || (ph->how.hoisted && kn_is_hoisted(ph, i));
+        done[i] = kn_part_on_chip(m->k, ph, i) == 1 || kn_in_tile_of_rows(ph, i) ||
+                  (ph->how.hoisted && kn_is_hoisted(ph, i));
     for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
         kn_model_at_sweep(m, ph, sweep);
-        double times = waits(m, ph, sweep, done) * waited(m, ph, s);
+        double times = waits(m, ph, sweep, done) * waited(m, ph, s) +
+                       (sweep == 0 ? waits_for_tile_of_rows(ph) : 0);
         double combines = combine(m, ph, sweep);
         time->waits += s->waves * times * m->m->latency;
         time->combines += s->waves * combines * combines_of(m, ph);

@@ -249,7 +249,8 @@ int64_t kn_exchange_bytes(const kn_phase *ph)
 
 int kn_static_bytes(const kn_phase *ph, int threads)
 {
-    int scratch = kn_scratch_bytes(ph, threads), tiles = kn_tile_bytes(ph);
+    int scratch = kn_scratch_bytes(ph, threads),
+        tiles = kn_dynamic_tile_bytes(ph, threads) ? 0 : kn_tile_bytes(ph, threads);
     return scratch > tiles ? scratch : tiles;
 }
 
@@ -348,13 +349,27 @@ int kn_warp_local_bytes(const kn_kernel *k, int p)
     return bytes;
 }
 
+/* Of tiles of rows in static shared memory. */
+static int most_of_tiles(const kn_kernel *k)
+{
+    int most = 0;
+    for (int i = 0; i < k->phases.len; i++) {
+        const kn_phase *ph = &k->phases.data[i];
+        const bool has = ph->how.walk == KN_WALK_ROWS && !kn_dynamic_tile_bytes(ph, k->threads);
+        const int bytes = has ? kn_tile_bytes(ph, k->threads) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 double kn_blocks_a_unit(const kn_kernel *k, const kn_target *target)
 {
     if (target->sm == 0)
         return 1;
     double fit = floor((double)KN_UNIT_REGISTERS / (k->threads * registers(k)));
     fit = fmin(fit, floor((double)target->max_threads_unit / k->threads));
-    fit = fmin(fit, floor((double)target->smem_block / (double)(k->shared + OWN_SHARED)));
+    fit = fmin(fit, floor((double)target->smem_block /
+                          (double)(k->shared + most_of_tiles(k) + OWN_SHARED)));
     return fmax(1, fmin(fit, UNIT_BLOCKS));
 }
 
@@ -377,14 +392,34 @@ int kn_prefetch_offset(const kn_kernel *k, int p)
 
 int kn_kernel_prefetch_bytes(const kn_kernel *k) { return kn_prefetch_offset(k, k->phases.len); }
 
-int kn_tile_pitch(const kn_phase *p, int bytes)
+int kn_tile_batch(const kn_phase *p, int bytes)
 {
-    return kn_cols_width(p) + (bytes < 4 ? 4 / bytes : 1);
+    enum { IN_FLIGHT = 64, MOST = 16 };
+    const int64_t steps = kn_ceil_div(p->how.tile, p->how.tpg),
+                  most = bytes < IN_FLIGHT / MOST ? MOST : IN_FLIGHT / bytes;
+    return (int)kn_ceil_div(steps, kn_ceil_div(steps, most));
 }
 
-int kn_tile_bytes_of(const kn_phase *p, int bytes)
+/* Room for whole batches, so that none tests where the members end; an odd number of the vectors, of a word at least, that threads
+ * read. */
+static int pitch_of_rows(const kn_phase *p, int bytes)
 {
-    return (int)kn_round_up(p->how.tile * kn_tile_pitch(p, bytes) * bytes, 16);
+    const int batch = kn_tile_batch(p, bytes) * p->how.tpg,
+              line = (int)kn_round_up(p->how.tile, batch);
+    const int word = bytes < 4 ? 4 / bytes : 1, vec = p->how.vec > word ? p->how.vec : word;
+    return (int)(kn_ceil_div(line, vec) | 1) * vec;
+}
+
+int kn_tile_pitch(const kn_phase *p, int bytes)
+{
+    return p->how.walk == KN_WALK_ROWS ? pitch_of_rows(p, bytes)
+                                       : kn_cols_width(p) + (bytes < 4 ? 4 / bytes : 1);
+}
+
+int kn_tile_bytes_of(const kn_phase *p, int bytes, int threads)
+{
+    const int lines = p->how.walk == KN_WALK_ROWS ? threads / p->how.tpg : p->how.tile;
+    return (int)kn_round_up(lines * kn_tile_pitch(p, bytes) * bytes, 16);
 }
 
 bool kn_loads_whole_tile(const kn_phase *p)
@@ -396,15 +431,21 @@ bool kn_loads_whole_tile(const kn_phase *p)
     return words <= KN_KEPT_WORDS / (p->nest.reds.len ? 2 : 1);
 }
 
-int kn_tile_bytes(const kn_phase *p)
+int kn_tile_bytes(const kn_phase *p, int threads)
 {
     int total = 0;
     for (int i = 0; i < p->how.transposes.len; i++) {
         const kn_transpose *t = &p->how.transposes.data[i];
         if (kn_in_tile(t))
-            total += kn_tile_bytes_of(p, kn_bytes(kn_transposed_type(p, t)));
+            total += kn_tile_bytes_of(p, kn_bytes(kn_transposed_type(p, t)), threads);
     }
     return total;
+}
+
+int kn_dynamic_tile_bytes(const kn_phase *p, int threads)
+{
+    const int bytes = p->how.walk == KN_WALK_ROWS && p->alone ? kn_tile_bytes(p, threads) : 0;
+    return bytes > KN_MOST_TILE_BYTES ? bytes : 0;
 }
 
 int kn_words(int n, int bytes) { return (n * bytes + 3) / 4; }

@@ -29,12 +29,18 @@ int64_t kn_phase_kept_bytes(const kn_phase *p);
 
 /* ---- tiles of transposed accesses: static shared memory ---- */
 
-/* Elements from one member of a tile in shared memory to the next. 4 bytes of padding put neighbouring members into
- * different banks. */
+/* Elements from one member of a tile in shared memory to the next, of rows from one group to the next. Padding of 4 bytes,
+ * or a vector of rows, puts neighbouring ones into different banks. */
 int kn_tile_pitch(const kn_phase *p, int bytes);
-/* Bytes of shared memory of one tile, of elements of so many bytes; of all tiles of a phase. */
-int kn_tile_bytes_of(const kn_phase *p, int bytes);
-int kn_tile_bytes(const kn_phase *p);
+/* Bytes of shared memory of one tile, of elements of so many bytes, in a block of so many threads; of all tiles of a phase. */
+int kn_tile_bytes_of(const kn_phase *p, int bytes, int threads);
+int kn_tile_bytes(const kn_phase *p, int threads);
+/* The most static shared memory of tiles, of the 48 KB that a kernel has. Larger tiles of rows are in dynamic shared memory, in
+ * kernels of one phase. */
+enum { KN_MOST_TILE_BYTES = 40 * 1024 };
+int kn_dynamic_tile_bytes(const kn_phase *p, int threads);
+/* ROWS: members of its group that a thread loads for a tile at a time, of so many bytes each. */
+int kn_tile_batch(const kn_phase *p, int bytes);
 /* Are there registers for the direct loads of all steps of a tile, so that they are in flight with the transposed ones?
  * With reductions registers have other uses too. */
 bool kn_loads_whole_tile(const kn_phase *p);

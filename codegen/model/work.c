@@ -28,6 +28,8 @@ enum {
     LANE_AXIS_COST = 10, /* of a lane of linear vectors */
     TILE_COST = 4,       /* of an element that goes through a tile, besides its load or store */
     TILE_STEP_COST = 12, /* of a vector between memory and the tile */
+    TO_ROWS_COST =
+        10, /* of an element that goes to a tile of rows, besides the loads of the sweeps */
     TILE_START_COST = 80 /* of a thread's share of a tile, where blocks take one at a time */
 };
 
@@ -82,12 +84,22 @@ static bool finds_indices(const kn_phase *ph)
     return finds;
 }
 
+/* What going through a tile of rows takes an element, and each thread once a group, which locates another's. */
+static double transposing_rows(const kn_phase *ph)
+{
+    const double each = TO_ROWS_COST + AXIS_COST * (ph->nest.naxes - ph->nest.ngroup - 1),
+                 group = TILE_START_COST + AXIS_COST * (ph->nest.ngroup - 1);
+    return ph->how.transposes.len * each + group * ph->how.tpg / (double)ph->nest.members;
+}
+
 /* What going through tiles takes an element. Of the last tile, and the last columns, only a part counts, but lanes go
  * through all of it. */
 static double transposing(const kn_model *m, const kn_phase *ph)
 {
     if (!ph->how.tile)
         return 0;
+    if (ph->how.walk == KN_WALK_ROWS)
+        return transposing_rows(ph);
     const int tile = ph->how.tile, width = kn_cols_width(ph);
     const double members = (double)ph->nest.members, groups = (double)ph->nest.groups;
     double sum = 0;

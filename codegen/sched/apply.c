@@ -105,6 +105,8 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
         KN_TRY(legal_cluster(p, at, ph));
     RULE(!how->rest_in_registers || ph->num.chunk - ph->num.in_shared <= how->steps * side,
          "all steps together have all that is not in shared memory");
+    RULE(how->walk != KN_WALK_ROWS || !how->tile || how->tpg <= 32,
+         "the groups of a tile of rows have a warp each at most");
     RULE(!how->mixed || how->steps, "mixed phases have a group's elements in registers");
     if (how->walk == KN_WALK_ROWS && how->steps && !how->rest_in_registers && !how->hoisted)
         RULE(how->steps * side >= part_of(ph), "all steps together have all members");
@@ -246,7 +248,7 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
         ph->num.chunk = ph->nest.members;
     }
     KN_TRY(legal_map(p, at, k, ph, shaped.vec));
-    const char *broken = kn_broken_transpose(at, ph, &shaped);
+    const char *broken = kn_broken_transpose(at, ph, &shaped, k->threads);
     if (broken)
         return kn_illegal(p, broken);
     kn_schedule_as(at->arena, ph, ph->how.vec);

@@ -81,7 +81,7 @@ static bool keeps_wide(const kn_kernel *k)
 
 /* The largest block that the code serves. Where a block, or independent threads and parts of warps, work on each
  * group, a block may have any size up to a limit, as a number. It is structure, 0, for columns that are not packed,
- * which combine in as many rows as the block has, and for mixed phases, whose groups share a block. */
+ * which combine in as many rows as the block has, for mixed phases, whose groups share a block, and for tiles of rows. */
 static int largest_block(const kn_kernel *k, int limit)
 {
     if (keeps_wide(k) && k->threads <= KN_HALF_BLOCK)
@@ -89,7 +89,8 @@ static int largest_block(const kn_kernel *k, int limit)
     int largest = limit < KN_SMALL_BLOCK ? limit : KN_SMALL_BLOCK;
     for (int i = 0; i < k->phases.len; i++) {
         const kn_phase *ph = &k->phases.data[i];
-        if (!ph->local && ((ph->how.walk == KN_WALK_COLS && !ph->how.packed) || ph->how.mixed))
+        if (!ph->local &&
+            ((ph->how.walk == KN_WALK_COLS && !ph->how.packed) || ph->how.mixed || ph->how.tile))
             return 0;
         if (!ph->local && (kn_by_block(ph) || ph->how.packed))
             largest = limit;
@@ -194,7 +195,8 @@ static void choose(const kn_site *at, kn_kernel *k)
 }
 
 /* Blocks a multiprocessor that the grid of several phases counts on, for which the code has to leave registers: each phase is
- * divided among as many as there is thought to be room for, but for no more than leave 64 registers, which most code takes.
+ * divided among as many as there is thought to be room for, but for no more than leave 64 registers, which most code takes. And
+ * those of tiles of rows, of which one loads while another waits at its barriers.
  * 0: one, or any; functions of f64 would spill (measured: docs/lab/registers-for-blocks.md). */
 static int blocks_counted_on(const kn_kernel *k, const kn_target *target)
 {
@@ -204,7 +206,8 @@ static int blocks_counted_on(const kn_kernel *k, const kn_target *target)
     int hosts = 0;
     bool wide = false;
     for (int i = 0; i < k->phases.len; i++) {
-        hosts += !k->phases.data[i].local;
+        const kn_phase *ph = &k->phases.data[i];
+        hosts += ph->how.walk == KN_WALK_ROWS && ph->how.tile ? 2 : !ph->local;
         wide = wide || kn_has_wide_functions(&k->phases.data[i], target);
     }
     return hosts < 2 || wide || blocks < 2 || most < 2 ? 0 : blocks < most ? blocks : most;
@@ -219,8 +222,8 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k, bool given)
         for (int j = kn_first_local(k, i); j < i; j++)
             follow_host(at, k, &k->phases.data[j], ph);
         kn_bind_tile(ph);
-        k->shared +=
-            kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) + kn_packed_bytes(ph, k->threads);
+        k->shared += kn_phase_kept_bytes(ph) + kn_exchange_bytes(ph) +
+                     kn_packed_bytes(ph, k->threads) + kn_dynamic_tile_bytes(ph, k->threads);
     }
     k->shared += kn_kernel_prefetch_bytes(k);
     kn_resident_keep(k, at->target);

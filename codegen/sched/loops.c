@@ -84,7 +84,7 @@ static bool is_of_sweep(const loop_site *s, const kn_transpose *t)
 static int transposed_in_flight(const loop_site *s)
 {
     int widest = 0;
-    for (int i = 0; i < s->ph->how.transposes.len; i++) {
+    for (int i = 0; i < s->ph->how.transposes.len && s->ph->how.walk != KN_WALK_ROWS; i++) {
         const kn_transpose *t = &s->ph->how.transposes.data[i];
         bool load = !t->store && is_of_sweep(s, t);
         int bytes = load ? kn_bytes(kn_transposed_type(s->ph, t)) * t->vec : 0;
@@ -93,10 +93,13 @@ static int transposed_in_flight(const loop_site *s)
     return widest ? kn_steps_at_once(widest) : 0;
 }
 
-/* Do accesses of the sweep go through tiles, or are they transposed in registers? */
+/* Do accesses of the sweep go through tiles, or are they transposed in registers? Those of rows are in their tile before the
+ * first sweep. */
 static bool transposes(const loop_site *s, bool in_registers)
 {
     bool any = false;
+    if (s->ph->how.walk == KN_WALK_ROWS)
+        return false;
     for (int i = 0; i < s->ph->how.transposes.len; i++) {
         const kn_transpose *t = &s->ph->how.transposes.data[i];
         any = any || (t->in_registers == in_registers && is_of_sweep(s, t));

@@ -412,6 +412,43 @@ static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
     return part_of_warp(n, lanes < WARP ? lanes : WARP, busy || takes_exact_steps(ph));
 }
 
+int64_t kn_rows_tile_room(const kn_phase *ph, const kn_target *target)
+{
+    const int64_t half = target->smem_block / 2 - KN_SCRATCH_BYTES;
+    return ph->alone && half > KN_MOST_TILE_BYTES ? half : KN_MOST_TILE_BYTES;
+}
+
+int kn_rows_tile_lanes(const kn_phase *ph, const kn_target *target)
+{
+    const int64_t n = steps(ph), room = kn_rows_tile_room(ph, target);
+    const int block = ph->alone ? KN_HALF_BLOCK : target->max_block;
+    kn_phase with = *ph;
+    if (has_one_step(ph, target))
+        with.how.tpg = WARP;
+    else if (lanes_to_keep(ph, target))
+        with.how.tpg = lanes_to_keep(ph, target);
+    else
+        with.how.tpg = part_of_warp(n, kn_power_of_two_from((n + 1) / 2), false);
+    /* where groups are few, more lanes make more blocks */
+    while (with.how.tpg < WARP && (kn_tile_bytes(&with, block) > room ||
+                                   ph->nest.groups * with.how.tpg < (int64_t)target->units * block))
+        with.how.tpg = with.how.tpg < FEW_LANES ? FEW_LANES : 2 * with.how.tpg;
+    return kn_tile_bytes(&with, block) <= room ? with.how.tpg : 0;
+}
+
+/* Of a block whose groups' tile has runs of RUN bytes of the narrowest elements. */
+static int threads_of_tile(const kn_phase *ph, const kn_target *target)
+{
+    enum { RUN = 128, FEWEST = 128 };
+    int least = RUN;
+    for (int i = 0; i < ph->how.transposes.len; i++) {
+        const int bytes = kn_bytes(kn_transposed_type(ph, &ph->how.transposes.data[i]));
+        least = bytes < least ? bytes : least;
+    }
+    const int want = kn_rows_tile_lanes(ph, target) * RUN / least;
+    return want < FEWEST ? FEWEST : want < KN_HALF_BLOCK ? want : KN_HALF_BLOCK;
+}
+
 /* Threads of blocks that take a group each and read it once: all that a block may have, unless the last wave of such
  * blocks would have few (measured: docs/lab/rows-of-16-bits.md). */
 static int threads_of_whole_waves(const kn_phase *ph, const kn_target *target)
@@ -453,7 +490,9 @@ static int threads(const kn_phase *ph, const kn_target *target)
                : ph->how.split            ? 512
                : crowded(ph, target)      ? 256
                                           : threads_of_whole_waves(ph, target);
-    if (ph->how.mixed) {
+    if (ph->how.tile) {
+        want = threads_of_tile(ph, target);
+    } else if (ph->how.mixed) {
         want = kn_mixed_lanes(ph);
         want = want > MIXED_BLOCK || ph->how.cluster ? want : MIXED_BLOCK;
     } else if (ph->how.resident) {
@@ -503,7 +542,7 @@ static void keep_one_step(kn_arena *a, kn_phase *ph)
     ph->how.steps = 1;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
-        bool load = v->kind == KN_V_LOAD && v->level == KN_ELEMENT;
+        bool load = v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !kn_in_tile_of_rows(ph, i);
         words += load ? kn_kept_words(ph, i) : 0;
         if (load && words <= KN_KEPT_WORDS &&
             v->access->kind[kn_phase_vector_axis(ph)] != KN_STRIDE_ZERO)
@@ -520,7 +559,7 @@ static void load_ahead(const kn_site *at, kn_phase *ph)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         if (v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps == 1 && !first[i] &&
-            !kn_same_for_groups(ph, v) &&
+            !kn_same_for_groups(ph, v) && !kn_in_tile_of_rows(ph, i) &&
             kn_held_words(ph) + kn_kept_words(ph, i) <= KEEP_REGISTERS)
             kn_hold_value(at->arena, ph, i, KN_KEEP_REGISTERS);
     }
@@ -588,7 +627,12 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
         !ph->how.cluster && !ph->how.resident && (crowded(ph, target) || block <= WARP || one);
     ph->how.steps = 0;
     ph->how.tpg = block;
-    if (ph->how.mixed) {
+    if (ph->how.tile) {
+        const int lanes = kn_rows_tile_lanes(ph, target);
+        ph->how.tpg = lanes < block ? lanes : block;
+        if (one || lanes_to_keep(ph, target))
+            keep_in_registers(at, ph);
+    } else if (ph->how.mixed) {
         if (!ph->how.cluster && kn_mixed_lanes(ph) < block)
             ph->how.tpg = kn_mixed_lanes(ph);
         for (int i = 0; i < ph->nest.values.len; i++)

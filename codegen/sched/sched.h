@@ -158,6 +158,12 @@ void kn_schedule_cluster(const kn_site *at, kn_phase *phase);
  * is room for what is kept: sets walk, vec, lanes, pack and tpg. codegen/sched/packed.c */
 void kn_schedule_packed(const kn_site *at, kn_phase *phase);
 
+/* Bytes that a tile of rows may have: of a phase that is alone, half of a multiprocessor's shared memory. And the threads of a
+ * group of such rows, at most a warp: as many as leave room for the tile in the largest block that there may be; 0: none do.
+ * codegen/sched/rows.c */
+int64_t kn_rows_tile_room(const kn_phase *phase, const kn_target *target);
+int kn_rows_tile_lanes(const kn_phase *phase, const kn_target *target);
+
 /* Threads of a block of packed rows. */
 int kn_packed_threads(const kn_phase *phase);
 
@@ -180,13 +186,16 @@ bool kn_cols_fit(const kn_phase *phase, const kn_target *target, int at_once);
  * that saves traffic, or is forced: sets tile and transposes. A phase without reductions may become columns for it.
  * codegen/sched/transpose.c */
 void kn_schedule_transposes(const kn_site *at, kn_phase *phase);
+/* *rows: a copy of the phase, whose vectors are scheduled, as rows whose transposed loads go through tiles of whole groups. False
+ * where there are none, or shared memory has no room for them. */
+bool kn_schedule_tile_of_rows(const kn_site *at, const kn_phase *phase, kn_phase *rows);
 /* How the groups of a bound phase's tiles are located. codegen/sched/cols.c */
 void kn_bind_tile(kn_phase *phase);
 /* A tile of so many members, or the least that has all of them. */
 int kn_tile_that_fits(const kn_phase *ph, int tile);
 /* The rule that the transposes of a scheduled phase break, which are given; NULL: none. `shaped`: what the planner has. */
-const char *kn_broken_transpose(const kn_site *at, const kn_phase *phase,
-                                const kn_schedule *shaped);
+const char *kn_broken_transpose(const kn_site *at, const kn_phase *phase, const kn_schedule *shaped,
+                                int threads);
 
 /* Where a scheduled phase that is not split keeps loads for later sweeps, given its vectors, sweeps and cluster. */
 kn_keep kn_schedule_keep(const kn_phase *phase, const kn_target *target);

@@ -2,6 +2,16 @@
 #include "codegen/kir/scatter_sum.h"
 #include "codegen/sched/bind.h"
 
+/* Are rows whose transposed loads go through tiles predicted to be clearly quicker than what was found without? Where tiles are
+ * forced, it has none. */
+static bool takes_rows(const kn_site *at, const kn_phase *rows, const kn_phase *ph)
+{
+    const double clearly = 0.9;
+    return at->force->division == KN_DIVIDE_TILES
+               ? !ph->how.tile
+               : kn_predict_phase_ns(at, rows) < clearly * kn_predict_phase_ns(at, ph);
+}
+
 void kn_shape_phase(const kn_site *at, kn_phase *ph)
 {
     if (!ph->how.split) {
@@ -24,8 +34,12 @@ void kn_shape_phase(const kn_site *at, kn_phase *ph)
         kn_schedule_packed(at, ph);
     if (ph->how.packed)
         return;
+    kn_phase rows;
+    const bool tiled = kn_schedule_tile_of_rows(at, ph, &rows);
     kn_schedule_transposes(at, ph);
     kn_schedule_cluster(at, ph);
     kn_schedule_mixed_cluster(at, ph);
     kn_schedule_columns(at, ph);
+    if (tiled && takes_rows(at, &rows, ph))
+        *ph = rows;
 }

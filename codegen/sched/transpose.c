@@ -4,7 +4,8 @@
  * along the members, between the tile and registers along the groups. Each then moves whole lines of memory.
  *
  *   columns      their transposed accesses go through tiles: the result of a softmax that is stored transposed
- *   rows         if no reductions are left, as behind a split one: become columns
+ *   rows         if no reductions are left, as behind a split one: become columns; else their transposed loads go through a
+ *                tile of whole groups, where shared memory has room for those that a block takes at a time
  *   elementwise  becomes columns: the members are the axis along which most of the transposed arrays are contiguous, the
  *                groups all others; divided into one tile each; of the CPU, only its last two axes may change places
  *
@@ -16,13 +17,12 @@
 #include "codegen/sched/sched.h"
 
 enum {
-    SECTOR = 32,            /* the least bytes that the caches move */
-    RUN = 128,              /* contiguous bytes of a transposed array in a tile */
-    LONG_RUN = 256,         /* the same of what is read once, if that still makes MANY_TILES */
-    MANY_TILES = 4,         /* tiles a multiprocessor */
-    MOST_BYTES = 40 * 1024, /* of shared memory: a kernel has 48 KB of static shared memory */
-    MOST_VECTOR = 8,        /* elements; every range of members is a multiple of it */
-    TILES_A_PART = 8,       /* in phases with local ones, which each block computes first */
+    SECTOR = 32,      /* the least bytes that the caches move */
+    RUN = 128,        /* contiguous bytes of a transposed array in a tile */
+    LONG_RUN = 256,   /* the same of what is read once, if that still makes MANY_TILES */
+    MANY_TILES = 4,   /* tiles a multiprocessor */
+    MOST_VECTOR = 8,  /* elements; every range of members is a multiple of it */
+    TILES_A_PART = 8, /* in phases with local ones, which each block computes first */
 };
 
 /* An access to elements, every one of which is accessed; else NULL. */
@@ -189,9 +189,9 @@ static void transpose_accesses(const kn_site *at, kn_phase *ph)
                 ((kn_transpose){.store = store,
                                 .of = store ? i - ph->nest.values.len : i,
                                 .vec = transposed_vector(at, ph, acc)}));
-        while (kn_tile_bytes(ph) > MOST_BYTES && ph->how.tile > SECTOR / least)
+        while (kn_tile_bytes(ph, 0) > KN_MOST_TILE_BYTES && ph->how.tile > SECTOR / least)
             ph->how.tile /= 2;
-        if (kn_tile_bytes(ph) > MOST_BYTES)
+        if (kn_tile_bytes(ph, 0) > KN_MOST_TILE_BYTES)
             ph->how.transposes.len--;
     }
     kn_schedule_as(at->arena, ph, ph->how.vec);
@@ -204,6 +204,79 @@ static void divide_into_tiles(kn_phase *ph, bool local)
     ph->num.splits = kn_ceil_div(ph->nest.members, ph->num.chunk);
 }
 
+/* ---- tiles of rows ---- */
+
+/* Is an access of elements contiguous along `down`, and apart along `across`? However near its elements are there: of tiles of whole
+ * groups all that lies between them is read, too. */
+static bool lies_along(const kn_access *acc, int down, int across)
+{
+    return acc && llabs(acc->stride[down]) == 1 && llabs(acc->stride[across]) > 1;
+}
+
+/* Is load i of rows one that a tile could bring: contiguous along the groups? */
+static bool suits_tile_of_rows(const kn_phase *ph, int i)
+{
+    return i < ph->nest.values.len &&
+           lies_along(element_access(ph, i), ph->nest.ngroup - 1, ph->nest.naxes - 1);
+}
+
+/* Is there also an access that rows suit? */
+static bool any_suits_rows(const kn_phase *ph)
+{
+    bool any = false;
+    for (int i = 0; i < kn_accesses(ph); i++)
+        any = any || lies_along(element_access(ph, i), ph->nest.naxes - 1, ph->nest.ngroup - 1);
+    return any;
+}
+
+/* Members of a tile of rows: few different numbers, so that sizes share kernels. */
+static int64_t members_of_tile(int64_t members)
+{
+    enum { PARTS = 8 }; /* of each power of two */
+    int64_t part = MOST_VECTOR;
+    while (part * 2 * PARTS < members)
+        part *= 2;
+    return kn_round_up(members, part);
+}
+
+/* Makes rows of the phase whose transposed loads go through tiles. False if there are none, or no room in any block. */
+static bool make_tile_of_rows(const kn_site *at, kn_phase *ph)
+{
+    if (ph->how.walk == KN_WALK_COLS) {
+        ph->how.walk = KN_WALK_ROWS;
+        kn_schedule_vectors(at, ph);
+    }
+    if (ph->how.unaligned || ph->how.linear || ph->how.tail)
+        return false;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (suits_tile_of_rows(ph, i))
+            kn_push(at->arena, &ph->how.transposes, ((kn_transpose){.of = i, .vec = 1}));
+    ph->how.tile = (int)members_of_tile(ph->nest.members);
+    if (!ph->how.transposes.len || !kn_rows_tile_lanes(ph, at->target))
+        return false;
+    kn_schedule_as(at->arena, ph, ph->how.vec);
+    return true;
+}
+
+static bool may_have_tile_of_rows(const kn_site *at, const kn_phase *ph)
+{
+    const kn_division force = at->force->division;
+    return at->target->sm && !ph->universal && !ph->local && !ph->how.mixed && !ph->how.split &&
+           !ph->how.resident && !kn_phase_in_order(ph) && !kn_is_invariant(ph) &&
+           ph->how.walk != KN_WALK_FLAT && ph->nest.reds.len > 0 && ph->nest.ngroup > 0 &&
+           ph->nest.ngroup < ph->nest.naxes && ph->nest.groups > 0 && ph->nest.members > 1 &&
+           ph->nest.members <= KN_MOST_TILE_BYTES &&
+           (force == KN_DIVIDE_BY_COST || force == KN_DIVIDE_TILES);
+}
+
+bool kn_schedule_tile_of_rows(const kn_site *at, const kn_phase *ph, kn_phase *rows)
+{
+    if (!may_have_tile_of_rows(at, ph) || (ph->how.walk == KN_WALK_COLS && !any_suits_rows(ph)))
+        return false;
+    *rows = kn_phase_copy(at->arena, ph);
+    return make_tile_of_rows(at, rows);
+}
+
 /* ---- what is given ---- */
 
 /* The widest vector by which this access could be transposed; 0: it could not. */
@@ -212,10 +285,13 @@ static int widest_transpose(const kn_site *at, const kn_phase *ph, const kn_tran
     const int n = t->store ? ph->nest.stores.len : ph->nest.values.len;
     const int i = t->store ? ph->nest.values.len + t->of : t->of;
     const kn_access *acc = ph->how.tile && t->of < n ? element_access(ph, i) : NULL;
+    if (acc && ph->how.walk == KN_WALK_ROWS)
+        return suits_tile_of_rows(ph, i);
     return acc && is_transposed(ph, at->bufs, acc) ? transposed_vector(at, ph, acc) : 0;
 }
 
-const char *kn_broken_transpose(const kn_site *at, const kn_phase *ph, const kn_schedule *shaped)
+const char *kn_broken_transpose(const kn_site *at, const kn_phase *ph, const kn_schedule *shaped,
+                                int threads)
 {
     const bool on_chip = shaped->transposes.len && shaped->transposes.data[0].in_registers;
     for (int i = 0; i < ph->how.transposes.len; i++) {
@@ -231,7 +307,9 @@ const char *kn_broken_transpose(const kn_site *at, const kn_phase *ph, const kn_
         if (before && t->in_registers != before->in_registers)
             return "registers transpose all accesses or none";
     }
-    return kn_tile_bytes(ph) > MOST_BYTES ? "a block has no shared memory for such tiles" : NULL;
+    const int64_t room =
+        ph->how.walk == KN_WALK_ROWS ? kn_rows_tile_room(ph, at->target) : KN_MOST_TILE_BYTES;
+    return kn_tile_bytes(ph, threads) > room ? "a block has no shared memory for such tiles" : NULL;
 }
 
 /* ---- does it pay? ---- */

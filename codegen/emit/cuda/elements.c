@@ -184,9 +184,22 @@ const char *kn_cuda_tile(kn_cuda_writer *w, const kn_transpose *t)
                     : kn_cuda_printed(w, "%s_tile", kn_cuda_value(w, t->of));
 }
 
+const kn_transpose *kn_cuda_tile_of(const kn_cuda_writer *w, int i)
+{
+    return w->tiled || kn_in_tile_of_rows(w->ph, i) ? kn_transpose_of(w->ph, i) : NULL;
+}
+
+bool kn_cuda_is_tile_vector(const kn_cuda_writer *w, int i)
+{
+    return kn_in_tile_of_rows(w->ph, i) && w->ph->how.vec > 1;
+}
+
 const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_transpose *t, const char *lane)
 {
     int pitch = kn_tile_pitch(w->ph, kn_bytes(kn_transposed_type(w->ph, t)));
+    if (w->ph->how.walk == KN_WALK_ROWS)
+        return kn_cuda_printed(w, "%s[row * %d + i%s%s]", kn_cuda_tile(w, t), pitch,
+                               lane ? " + " : "", lane ? lane : "");
     return kn_cuda_printed(w, "%s[(i - from) * %d + column * %d%s%s]", kn_cuda_tile(w, t), pitch,
                            w->ph->how.vec, lane ? " + " : "", lane ? lane : "");
 }

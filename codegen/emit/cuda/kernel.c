@@ -335,6 +335,7 @@ static void write_rows(kn_cuda_writer *w)
     bool shares = kn_shares_block(w->k, ph);
     write_locals(w, ONCE_A_BLOCK, "threadIdx.x", "");
     write_shape(w);
+    kn_cuda_declare_tiles(w);
     kn_cuda_declare_shared(w);
     write_work(w);
     open_rows(w);

@@ -72,7 +72,7 @@ static source source_of(kn_cuda_writer *w, int i)
     if (v->kind == KN_V_GATHER) /* its indices have just been computed */
         return GATHERED;
     if (kn_cuda_in_registers(w, i) || (v->kind == KN_V_LOAD && kn_transfer_of(w->ph, i)->vector) ||
-        kn_cuda_in_shared(w, i))
+        kn_cuda_is_tile_vector(w, i) || kn_cuda_in_shared(w, i))
         return FROM_VECTOR;
     return kn_has_access(v) && kn_cuda_varies_by_lane(w, v->access) ? LOADED_BY_LANE : NOWHERE;
 }

@@ -19,7 +19,12 @@ static void write_vector_access(kn_cuda_writer *w, int i, const char *type, cons
 /* Loads this step's elements to the vector `to`, which it declares as of `type` unless that is "". */
 static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
-    const kn_transpose *tile = w->tiled ? kn_transpose_of(w->ph, i) : NULL;
+    const kn_transpose *tile = kn_cuda_tile_of(w, i);
+    if (kn_cuda_is_tile_vector(w, i)) {
+        kn_cuda_line(w, "const %s%s = *(const %s *)&%s;", type, to, kn_cuda_vector_type(w, i),
+                     kn_cuda_in_tile(w, tile, NULL));
+        return;
+    }
     if (!tile && (kn_transfer_of(w->ph, i)->vector || w->ph->how.vec == 1)) {
         write_vector_access(w, i, type, to);
         return;
@@ -117,7 +122,8 @@ static void write_loads(kn_cuda_writer *w)
         const char *at = kn_cuda_printed(w, "%s_vec", kn_cuda_value(w, i));
         if (shared)
             write_kept_in_shared(w, i, at);
-        else if (kn_transfer_of(w->ph, i)->vector && v->kind == KN_V_LOAD)
+        else if (v->kind == KN_V_LOAD &&
+                 (kn_transfer_of(w->ph, i)->vector || kn_cuda_is_tile_vector(w, i)))
             write_vector_load(w, i, kn_cuda_printed(w, "%s ", kn_cuda_vector_type(w, i)), at);
         else if (!kn_cuda_varies_by_lane(w, v->access))
             kn_cuda_define_load(w, i, NULL);

@@ -393,11 +393,21 @@ static void write_loads_of_mixed(kn_cuda_writer *w, const kn_cuda_stride *by, bo
         kn_cuda_prefetch_next(w);
 }
 
+/* Rows with tiles: what registers hold, in flight together with what the tiles get. */
+static void write_loads_of_tiled_rows(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    if (w->ph->how.steps)
+        kn_cuda_load_all_steps(w, by);
+    kn_cuda_load_tile_of_rows(w);
+}
+
 void kn_cuda_sweeps(kn_cuda_writer *w, const kn_cuda_stride *by, const char *leader)
 {
     const bool ahead = kn_cuda_computes_ahead(w);
     if (w->ph->how.mixed)
         write_loads_of_mixed(w, by, ahead);
+    if (w->ph->how.walk == KN_WALK_ROWS && w->ph->how.tile)
+        write_loads_of_tiled_rows(w, by);
     const int last = w->ph->how.deferred ? 0 : kn_cuda_last_stage(w->ph);
     for (int t = 0; t <= last; t++) {
         if (t > 0 || !ahead)

@@ -10,6 +10,9 @@
  * A tile has one row of groups for each member, and padding after each row: kn_tile_pitch(). Its memory is used by the
  * combines after the loop.
  *
+ * Rows have tiles too, of transposed loads: of all groups that a block takes at a time with all of their members, so that
+ * they are loaded once for all sweeps. Such a tile has one row of members for each group, and threads read it by vectors.
+ *
  * Columns that are kept on chip and whose only transposed accesses are stores need no tiles: each thread takes as many
  * neighbouring members as a stored vector has, a register tile of members and groups, and transposes it in its
  * registers. Shared memory then has its kept values in planes, one for each member of a register tile, so that
@@ -39,17 +42,18 @@ static bool stores_through(const kn_cuda_writer *w, const kn_transpose *t)
     return t->store && kn_in_tile(t) && w->ph->nest.stores.data[t->of].stage == w->sweep;
 }
 
-/* In scratch, each aligned to 16 bytes. */
+/* In scratch, or in dynamic shared memory, each aligned to 16 bytes. */
 void kn_cuda_declare_tiles(kn_cuda_writer *w)
 {
+    const bool dynamic = kn_dynamic_tile_bytes(w->ph, w->k->threads) > 0;
     int at = 0;
     for (int i = 0; i < w->ph->how.transposes.len; i++) {
         const kn_transpose *t = &w->ph->how.transposes.data[i];
         if (!kn_in_tile(t))
             continue;
-        kn_cuda_line(w, "%s *const %s = (%s *)(scratch + %d);", type_of(w, t), kn_cuda_tile(w, t),
-                     type_of(w, t), at);
-        at += kn_tile_bytes_of(w->ph, kn_bytes(array_of(w, t)->dtype));
+        kn_cuda_line(w, "%s *const %s = (%s *)(%s + %d);", type_of(w, t), kn_cuda_tile(w, t),
+                     type_of(w, t), dynamic ? "(unsigned char *)dynamic" : "scratch", at);
+        at += kn_tile_bytes_of(w->ph, kn_bytes(array_of(w, t)->dtype), w->k->threads);
     }
 }
 
@@ -209,6 +213,61 @@ void kn_cuda_close_tile(kn_cuda_writer *w)
     if (each_transpose(w, stores_through, write_tile_store))
         kn_cuda_line(w, "__syncthreads();");
     kn_cuda_close(w);
+}
+
+/* ---- tiles of rows ---- */
+
+/* Which group c of the block's, and which of its first members m0, a thread loads: a warp has as many groups side by side as
+ * make a sector, and as fall into different banks with a vector of members each. */
+static void write_loaders(kn_cuda_writer *w, int bytes)
+{
+    enum { WARP = 32, SECTOR = 32 };
+    const int groups = w->k->threads / w->ph->how.tpg;
+    int side = WARP / w->ph->how.vec;
+    side = side < SECTOR / bytes ? SECTOR / bytes : side;
+    side = side < groups ? side : groups;
+    side = side < WARP / w->ph->how.tpg ? WARP / w->ph->how.tpg : side;
+    kn_cuda_line(w, "const int c = threadIdx.x %% %d + threadIdx.x / 32 %% %d * %d;", side,
+                 groups / side, side);
+    kn_cuda_line(w, "const int m0 = threadIdx.x %% 32 / %d + threadIdx.x / %d * %d;", side,
+                 WARP * groups / side, WARP / side);
+}
+
+/* All of a batch's loads come before it is stored to the tile. Those beyond the edge are clamped to it, in flight with the others,
+ * and nobody reads them there. */
+static void write_load_of_rows(kn_cuda_writer *w, const kn_transpose *t)
+{
+    const int bytes = kn_bytes(array_of(w, t)->dtype), tpg = w->ph->how.tpg,
+              batch = kn_tile_batch(w->ph, bytes);
+    kn_cuda_block(w, "");
+    write_loaders(w, bytes);
+    kn_cuda_line(w, "const kn_count item = kn_least(first + c, work - 1), g = %s;",
+                 w->ph->how.reversed ? "work - 1 - item" : "item");
+    kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
+    kn_cuda_open(w, "for (kn_count from = m0; from < members; from += %d)", batch * tpg);
+    kn_cuda_line(w, "kn_vec<%s, 1> loaded[%d];", type_of(w, t), batch);
+    kn_cuda_open_each(w, "step", batch);
+    kn_cuda_line(w, "const kn_count i = kn_least(from + step * %d, members - 1);", tpg);
+    kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
+    kn_cuda_line(w, "loaded[step] = %s;",
+                 kn_cuda_loaded(w, t->of, 1, kn_cuda_address(w, t->of, NULL)));
+    kn_cuda_close(w);
+    kn_cuda_line(w, "%s *const to = %s + (c * %d + from);", type_of(w, t), kn_cuda_tile(w, t),
+                 kn_tile_pitch(w->ph, bytes));
+    kn_cuda_open_each(w, "step", batch);
+    kn_cuda_line(w, "to[step * %d] = loaded[step].at[0];", tpg);
+    kn_cuda_close(w);
+    kn_cuda_close(w);
+    kn_cuda_close(w);
+}
+
+/* The first barrier waits for those that still read the tiles of the groups before. */
+void kn_cuda_load_tile_of_rows(kn_cuda_writer *w)
+{
+    kn_cuda_line(w, "__syncthreads();");
+    for (int i = 0; i < w->ph->how.transposes.len; i++)
+        write_load_of_rows(w, &w->ph->how.transposes.data[i]);
+    kn_cuda_line(w, "__syncthreads();");
 }
 
 /* ---- in-register transposes ---- */

@@ -182,8 +182,9 @@ void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
     }
     if (v->kind == KN_V_GATHER)
         at = gathered(w, i, at);
-    if (w->tiled && kn_transpose_of(w->ph, i))
-        kn_cuda_define(w, i, kn_cuda_in_tile(w, kn_transpose_of(w->ph, i), lane));
+    const kn_transpose *tile = kn_cuda_tile_of(w, i);
+    if (tile)
+        kn_cuda_define(w, i, kn_cuda_in_tile(w, tile, lane));
     else
         kn_cuda_define(w, i, kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, at));
 }

@@ -156,6 +156,10 @@ const char *kn_cuda_vector(kn_cuda_writer *w, int i);
 /* The tile of a transposed access, and this step's element in it, of lane `lane` unless that is NULL. */
 const char *kn_cuda_tile(kn_cuda_writer *w, const kn_transpose *t);
 const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_transpose *t, const char *lane);
+/* The tile in which this step finds load i; NULL: it is in none. */
+const kn_transpose *kn_cuda_tile_of(const kn_cuda_writer *w, int i);
+/* Are a step's elements of load i a vector there? */
+bool kn_cuda_is_tile_vector(const kn_cuda_writer *w, int i);
 /* The parameter that says how many members of its part a block keeps in shared memory; where those that copies bring
  * end. */
 const char *kn_cuda_held(kn_cuda_writer *w);
@@ -294,6 +298,8 @@ void kn_cuda_locate_groups(kn_cuda_writer *w);
 /* A sweep's loop over tiles [from, to) of the members up to `limit`; the tile's loads, before its steps. */
 void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit);
 void kn_cuda_load_tile(kn_cuda_writer *w);
+/* ROWS: loads the tiles of the groups that the block takes at a time. */
+void kn_cuda_load_tile_of_rows(kn_cuda_writer *w);
 void kn_cuda_close_tile(kn_cuda_writer *w);
 /* The loop over the members of a register tile, so many at a time. */
 void kn_cuda_open_register_tile(kn_cuda_writer *w, int at_once);
