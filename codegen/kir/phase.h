@@ -78,6 +78,19 @@ static inline bool kn_edges_in_one_step(const kn_phase *p)
 {
     return p->how.by_run && kn_phase_one_run(p) && p->how.tpg >= 2 * p->how.vec - 2;
 }
+/* Do sweeps read edges in a loop of their own, each of them again: are there more than a step has threads for? */
+static inline bool kn_edges_in_a_loop(const kn_phase *p)
+{
+    return p->how.by_run && !kn_edges_in_one_step(p);
+}
+/* Runs of a group, which by_run have so many vectors' members, and so many edges, each. */
+static inline int64_t kn_phase_runs(const kn_phase *p)
+{
+    int64_t runs = 1;
+    for (int a = p->nest.ngroup; a < p->nest.naxes - 1; a++)
+        runs *= p->nest.axes[a].extent;
+    return runs;
+}
 /* Steps of single threads for so many members: of a vector each, and by_run of an edge. */
 int64_t kn_phase_vectors(const kn_phase *p, int64_t members);
 /* by_run: the access by vectors, numbered as transfers are, that says where they begin: the first of the narrowest. */
@@ -150,6 +163,13 @@ static inline int kn_phase_line(const kn_phase *p) { return 8 * p->how.vec; }
 static inline int kn_phase_slack(const kn_phase *p)
 {
     return p->how.unaligned ? kn_phase_line(p) - 1 : 0;
+}
+
+/* Members of a group as its threads count them: by run those of its vectors; of unaligned rows also those in front. */
+static inline int64_t kn_phase_counted(const kn_phase *p)
+{
+    return p->how.by_run ? kn_phase_runs(p) * kn_phase_whole(p)
+                         : p->nest.members + kn_phase_slack(p);
 }
 
 /* What members are shared by in clusters: vectors, or cache lines. And a block's part, of so many blocks */

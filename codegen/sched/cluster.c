@@ -40,7 +40,7 @@ static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *targ
         return 0;
     int multiple = kn_phase_multiple(ph);
     int64_t most = (target->smem_block / at_once - scratch) / each / multiple * multiple;
-    return kn_power_of_two_from(kn_ceil_div(ph->nest.members + kn_phase_slack(ph), most));
+    return kn_power_of_two_from(kn_ceil_div(kn_phase_counted(ph), most));
 }
 
 /* The same for the largest `at_once` of four, two and one that the largest cluster allows; 0 for none. */

@@ -35,6 +35,10 @@ void kn_cuda_run_range(kn_cuda_writer *w, const char *live)
                               : kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, 1)),
                *end = *live ? kn_cuda_printed(w, "%s ? edges : 0", live) : "edges", *first = "lane",
                *step = workers;
+    if (ph->how.cluster) {
+        first = kn_cuda_printed(w, "rank * %s + lane", workers);
+        step = kn_cuda_printed(w, "blocks * %s", workers);
+    }
     if (kn_is_cyclic(ph)) {
         first = kn_cuda_printed(w, "split < parts ? split * %s + lane : edges", workers);
         step = kn_cuda_printed(w, "parts * %s", workers);
