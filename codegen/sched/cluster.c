@@ -115,7 +115,8 @@ static bool with_a_part(const kn_site *at, const kn_phase *ph, int64_t blocks, k
     const kn_target *target = at->target;
     int64_t each = kn_reread_element(ph), multiple = kn_phase_multiple(ph);
     *with = with_blocks(ph, blocks);
-    if (!each || ph->how.unaligned || !kn_phase_one_run(ph) || kn_has_state(ph, KN_STATE_MOMENTS))
+    if (!each || ph->how.unaligned || ph->how.by_run || !kn_phase_one_run(ph) ||
+        kn_has_state(ph, KN_STATE_MOMENTS))
         return false;
     with->how.rest_in_registers = true;
     with->num.in_shared = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;
@@ -166,6 +167,16 @@ static int64_t choose(const kn_site *at, const kn_phase *ph, kn_phase *with)
         }
     }
     return best;
+}
+
+void kn_leave_cluster(kn_phase *ph)
+{
+    if (!ph->how.cluster)
+        return;
+    ph->how.cluster = ph->how.hoisted = ph->how.loads_parts = ph->how.rest_in_registers = false;
+    ph->num.splits = 1;
+    ph->num.chunk = ph->nest.members;
+    ph->num.in_shared = 0;
 }
 
 void kn_schedule_cluster(const kn_site *at, kn_phase *ph)

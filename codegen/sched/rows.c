@@ -221,7 +221,7 @@ static bool may_copy(const kn_phase *ph)
         const kn_value *v = &ph->nest.values.data[i];
         int bytes = kn_bytes(v->dtype);
         if (kn_is_reread(ph, i) &&
-            (ph->how.by_run || !kn_transfer_of(ph, i)->vector || ph->how.vec * bytes % 16 != 0 ||
+            (!kn_transfer_of(ph, i)->vector || ph->how.vec * bytes % 16 != 0 ||
              ph->nest.axes[va].extent * bytes < LEAST_RUN))
             return false;
     }
@@ -357,7 +357,7 @@ bool kn_rows_may_hoist(const kn_phase *ph, const kn_target *target)
     for (int i = 0; i < ph->nest.values.len; i++)
         copied = copied || (kn_is_reread(ph, i) && !may_hoist(ph, i));
     int64_t room = (target->smem_block - KN_SCRATCH_BYTES) / 2, twice = 2 * part_bytes(ph);
-    return copied && !ph->how.unaligned && !ph->how.rest_in_registers &&
+    return copied && !ph->how.unaligned && !ph->how.by_run && !ph->how.rest_in_registers &&
            target->max_threads_unit >= 4 * KN_HALF_BLOCK && twice <= room && twice * 2 >= room &&
            steps(ph) <= (int64_t)hoisted_steps(ph) * KN_HALF_BLOCK && kn_rows_copies(ph, target) &&
            !loads_parts(ph, target);

@@ -14,8 +14,31 @@ static bool may_go_by_run(const kn_site *at, const kn_phase *ph)
     const kn_schedule *how = &ph->how;
     return at->target->sm && how->walk == KN_WALK_ROWS && ph->nest.naxes > ph->nest.ngroup &&
            how->transposes.len == 0 && !how->unaligned && !how->linear && !how->tail &&
-           !how->cluster && !how->mixed && !how->packed && !how->resident && !ph->local &&
-           !ph->universal && !ph->nest.extents && !kn_is_invariant(ph) && !kn_phase_in_order(ph);
+           !how->mixed && !how->packed && !how->resident && !ph->local && !ph->universal &&
+           !ph->nest.extents && !kn_is_invariant(ph) && !kn_phase_in_order(ph);
+}
+
+/* The phase by vectors of `vec` elements, if it can go by them. */
+static bool with_vectors(const kn_site *at, const kn_phase *ph, int vec, kn_phase *with)
+{
+    *with = kn_phase_copy(at->arena, ph);
+    kn_leave_cluster(with);
+    return 2 * vec <= ph->nest.axes[ph->nest.naxes - 1].extent && kn_schedule_by_run(at, with, vec);
+}
+
+/* Gives it a cluster where that is forced, or predicted to be quicker; returns what it is predicted to take. */
+static double share_runs(const kn_site *at, kn_phase *ph)
+{
+    const bool forced = at->force->division == KN_DIVIDE_CLUSTER;
+    const double ns = kn_predict_phase_ns(at, ph);
+    kn_phase shared = kn_phase_copy(at->arena, ph);
+    if (forced || kn_reread_element(ph))
+        kn_schedule_cluster(at, &shared);
+    const double other = shared.how.cluster ? kn_predict_phase_ns(at, &shared) : ns;
+    if (!shared.how.cluster || (other >= ns && !forced))
+        return ns;
+    *ph = shared;
+    return other;
 }
 
 /* The widest vectors, or narrower ones where what is held leaves fewer lanes idle with them. */
@@ -23,17 +46,16 @@ bool kn_schedule_runs(const kn_site *at, const kn_phase *ph, kn_phase *by_run)
 {
     if (!may_go_by_run(at, ph))
         return false;
-    const int64_t run = ph->nest.axes[ph->nest.naxes - 1].extent;
     const int widest = kn_widest_element(ph, at->bufs);
     double least = 0;
     bool found = false, more = true;
     for (int vec = widest < 2 ? 8 : 16 / widest; more && vec > ph->how.vec; vec /= 2) {
-        kn_phase tried = kn_phase_copy(at->arena, ph);
-        if (2 * vec > run || !kn_schedule_by_run(at, &tried, vec))
+        kn_phase tried;
+        if (!with_vectors(at, ph, vec, &tried))
             continue;
         if (!least)
             least = nearly_same * kn_predict_phase_ns(at, ph);
-        const double ns = kn_predict_phase_ns(at, &tried);
+        const double ns = share_runs(at, &tried);
         more = kn_rows_keep(&tried, at->target) != KN_KEEP_NONE;
         if (ns < least) {
             least = nearly_same * ns;

@@ -153,6 +153,8 @@ bool kn_schedule_splits_in_one(const kn_site *at, const kn_phase *one, const kn_
 /* Divides the groups of rows over the blocks of clusters, if predicted to pay, or forced: sets cluster, splits and
  * chunk. codegen/sched/cluster.c */
 void kn_schedule_cluster(const kn_site *at, kn_phase *phase);
+/* Undoes it. */
+void kn_leave_cluster(kn_phase *phase);
 
 /* Packs groups in several short runs, which vectors do not fit, into rows, if they are contiguous in memory and there
  * is room for what is kept: sets walk, vec, lanes, pack and tpg. codegen/sched/packed.c */

@@ -57,9 +57,9 @@ void kn_cuda_write_axes_of_run(kn_cuda_writer *w)
             w->k->wide ? kn_cuda_printed(w, "i / (kn_count)p%d_%s", w->p, extent)
                        : kn_cuda_printed(w, "kn_quotient(i, p%d_%s_multiplier, p%d_%s_shift)", w->p,
                                          extent, w->p, extent);
-        kn_cuda_line(w, "const kn_count run = %s;", quotient);
-        kn_cuda_decompose(w, w->ph->nest.ngroup, last, "run");
-        at = kn_cuda_printed(w, "i - run * (kn_count)p%d_%s", w->p, extent);
+        kn_cuda_line(w, "const kn_count of_run = %s;", quotient);
+        kn_cuda_decompose(w, w->ph->nest.ngroup, last, "of_run");
+        at = kn_cuda_printed(w, "i - of_run * (kn_count)p%d_%s", w->p, extent);
     }
     kn_cuda_line(w, "const kn_index head = (kn_index)%s, at = (kn_index)(%s);", head(w), at);
     kn_cuda_line(w,
