@@ -67,7 +67,7 @@ static inline bool kn_phase_one_run(const kn_phase *p)
 static inline int64_t kn_phase_whole(const kn_phase *p)
 {
     const int64_t run = p->nest.axes[p->nest.naxes - 1].extent, vec = p->how.vec;
-    return run < vec ? 0 : (run - (vec - 1)) / vec * vec;
+    return run < p->how.by_run ? 0 : (run - (p->how.by_run - 1)) / vec * vec;
 }
 static inline int64_t kn_phase_edges(const kn_phase *p)
 {
@@ -76,7 +76,7 @@ static inline int64_t kn_phase_edges(const kn_phase *p)
 /* Has each of a group's threads an edge at most, at any length of its only run? */
 static inline bool kn_edges_in_one_step(const kn_phase *p)
 {
-    return p->how.by_run && kn_phase_one_run(p) && p->how.tpg >= 2 * p->how.vec - 2;
+    return p->how.by_run && kn_phase_one_run(p) && p->how.tpg >= p->how.by_run + p->how.vec - 2;
 }
 /* Do sweeps read edges in a loop of their own, each of them again: are there more than a step has threads for? */
 static inline bool kn_edges_in_a_loop(const kn_phase *p)
@@ -175,7 +175,7 @@ static inline int64_t kn_phase_counted(const kn_phase *p)
 /* What members are shared by in clusters: vectors, or cache lines. And a block's part, of so many blocks */
 static inline int kn_phase_multiple(const kn_phase *p)
 {
-    return p->how.unaligned ? kn_phase_line(p) : 8;
+    return p->how.unaligned ? kn_phase_line(p) : p->how.by_run > 8 ? p->how.by_run : 8;
 }
 int64_t kn_phase_part(const kn_phase *p, int64_t blocks);
 

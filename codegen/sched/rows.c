@@ -408,7 +408,9 @@ static int steps_of_lane(const kn_phase *ph, const kn_target *target, bool busy)
 /* The fewest lanes: those of a single run by run have an edge each, at most. */
 static int64_t lanes_of_edges(const kn_phase *ph)
 {
-    return ph->how.by_run && kn_phase_one_run(ph) ? kn_power_of_two_from(2 * ph->how.vec - 2) : 1;
+    return ph->how.by_run && kn_phase_one_run(ph)
+               ? kn_power_of_two_from(ph->how.by_run + ph->how.vec - 2)
+               : 1;
 }
 
 /* Lanes of a warp, at most all, that keep a group in registers; 0: it takes more. Where all groups have lanes enough to keep

@@ -9,21 +9,28 @@
 /* Of two that are predicted to be nearly as quick single elements are taken, or wider vectors: sizes then share kernels. */
 static const double nearly_same = 0.95;
 
+/* Runs so long, in elements, begin their vectors at a cache line of so many bytes: warps then read and write whole lines. */
+enum { LONG = 4096, LINE = 128 };
+
 static bool may_go_by_run(const kn_site *at, const kn_phase *ph)
 {
     const kn_schedule *how = &ph->how;
     return at->target->sm && how->walk == KN_WALK_ROWS && ph->nest.naxes > ph->nest.ngroup &&
-           how->transposes.len == 0 && !how->unaligned && !how->linear && !how->tail &&
-           !how->mixed && !how->packed && !how->resident && !ph->local && !ph->universal &&
-           !ph->nest.extents && !kn_is_invariant(ph) && !kn_phase_in_order(ph);
+           how->transposes.len == 0 && !how->linear && !how->tail && !how->mixed && !how->packed &&
+           !how->resident && !ph->local && !ph->universal && !ph->nest.extents &&
+           !kn_is_invariant(ph) && !kn_phase_in_order(ph);
 }
 
 /* The phase by vectors of `vec` elements, if it can go by them. */
 static bool with_vectors(const kn_site *at, const kn_phase *ph, int vec, kn_phase *with)
 {
+    const int64_t run = ph->nest.axes[ph->nest.naxes - 1].extent;
     *with = kn_phase_copy(at->arena, ph);
+    with->how.unaligned = false;
     kn_leave_cluster(with);
-    return 2 * vec <= ph->nest.axes[ph->nest.naxes - 1].extent && kn_schedule_by_run(at, with, vec);
+    return 2 * vec <= run &&
+           kn_schedule_by_run(at, with, vec,
+                              run >= LONG ? LINE / kn_widest_element(ph, at->bufs) : vec);
 }
 
 /* Gives it a cluster where that is forced, or predicted to be quicker; returns what it is predicted to take. */
@@ -47,9 +54,10 @@ bool kn_schedule_runs(const kn_site *at, const kn_phase *ph, kn_phase *by_run)
     if (!may_go_by_run(at, ph))
         return false;
     const int widest = kn_widest_element(ph, at->bufs);
+    const int narrow = ph->how.unaligned ? 1 : ph->how.vec;
     double least = 0;
     bool found = false, more = true;
-    for (int vec = widest < 2 ? 8 : 16 / widest; more && vec > ph->how.vec; vec /= 2) {
+    for (int vec = widest < 2 ? 8 : 16 / widest; more && vec > narrow; vec /= 2) {
         kn_phase tried;
         if (!with_vectors(at, ph, vec, &tried))
             continue;

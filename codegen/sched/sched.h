@@ -67,9 +67,9 @@ bool kn_vector_fits(const kn_phase *phase, const kn_access *acc, const kn_buf *b
  * first element. */
 void kn_schedule_vectors(const kn_site *at, kn_phase *phase);
 
-/* Sets by_run with vectors of `vec` elements, if most of what the rows read and all that they store along runs begins each
- * run alike. */
-bool kn_schedule_by_run(const kn_site *at, kn_phase *phase, int vec);
+/* Sets by_run with vectors of `vec` elements, the first of a run aligned to `aligned` ones, if most of what the rows read and all
+ * that they store along runs begins each run alike. */
+bool kn_schedule_by_run(const kn_site *at, kn_phase *phase, int vec, int aligned);
 
 /* *by_run: a copy of the shaped phase whose vectors go by run, if that is possible and predicted to be quicker. Else false. */
 bool kn_schedule_runs(const kn_site *at, const kn_phase *phase, kn_phase *by_run);

@@ -401,7 +401,7 @@ static bool near_of_run_keeps_up(int near, int vectors)
     return 4 * near <= 3 * NEAR_RATE * vectors;
 }
 
-bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec)
+bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec, int aligned)
 {
     const kn_access *leader = leader_of(at, ph, vec);
     const kn_arena_mark here = kn_arena_here(at->arena);
@@ -422,13 +422,14 @@ bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec)
         }
     }
     kn_arena_back(at->arena, here);
-    ph->how.by_run =
+    fits =
         fits && s.vectors > 0 && s.vectors >= s.scalarised && near_of_run_keeps_up(near, s.vectors);
+    ph->how.by_run = fits ? aligned : 0;
     if (ph->how.by_run)
         kn_schedule_as(at->arena, ph, vec);
     else
         forget_scalarised(ph);
-    return ph->how.by_run;
+    return fits;
 }
 
 /* ---- linear walks ---- */

@@ -11,7 +11,7 @@ static const char *head(kn_cuda_writer *w)
     kn_access acc = *kn_any_access(ph, i);
     acc.kind[ph->nest.naxes - 1] = KN_STRIDE_ZERO;
     return kn_cuda_printed(
-        w, "kn_run_head<%d>(%s + (%s))", ph->how.vec, w->k->bufs.data[acc.buf].name,
+        w, "kn_run_head<%d>(%s + (%s))", ph->how.by_run, w->k->bufs.data[acc.buf].name,
         kn_cuda_offset(w, &acc, store < 0 ? 'v' : 'o', store < 0 ? i : store, NULL));
 }
 
