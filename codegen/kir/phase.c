@@ -217,7 +217,7 @@ bool kn_is_cyclic(const kn_phase *p)
 int64_t kn_phase_part(const kn_phase *p, int64_t blocks)
 {
     int multiple = kn_phase_multiple(p);
-    int64_t part = kn_ceil_div(p->nest.members + kn_phase_slack(p), blocks);
+    int64_t part = kn_ceil_div(kn_phase_counted(p), blocks);
     return kn_ceil_div(part, multiple) * multiple;
 }
 

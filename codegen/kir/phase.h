@@ -67,7 +67,7 @@ static inline bool kn_phase_one_run(const kn_phase *p)
 static inline int64_t kn_phase_whole(const kn_phase *p)
 {
     const int64_t run = p->nest.axes[p->nest.naxes - 1].extent, vec = p->how.vec;
-    return run < vec ? 0 : (run - (vec - 1)) / vec * vec;
+    return run < p->how.by_run ? 0 : (run - (p->how.by_run - 1)) / vec * vec;
 }
 static inline int64_t kn_phase_edges(const kn_phase *p)
 {
@@ -76,7 +76,20 @@ static inline int64_t kn_phase_edges(const kn_phase *p)
 /* Has each of a group's threads an edge at most, at any length of its only run? */
 static inline bool kn_edges_in_one_step(const kn_phase *p)
 {
-    return p->how.by_run && kn_phase_one_run(p) && p->how.tpg >= 2 * p->how.vec - 2;
+    return p->how.by_run && kn_phase_one_run(p) && p->how.tpg >= p->how.by_run + p->how.vec - 2;
+}
+/* Do sweeps read edges in a loop of their own, each of them again: are there more than a step has threads for? */
+static inline bool kn_edges_in_a_loop(const kn_phase *p)
+{
+    return p->how.by_run && !kn_edges_in_one_step(p);
+}
+/* Runs of a group, which by_run have so many vectors' members, and so many edges, each. */
+static inline int64_t kn_phase_runs(const kn_phase *p)
+{
+    int64_t runs = 1;
+    for (int a = p->nest.ngroup; a < p->nest.naxes - 1; a++)
+        runs *= p->nest.axes[a].extent;
+    return runs;
 }
 /* Steps of single threads for so many members: of a vector each, and by_run of an edge. */
 int64_t kn_phase_vectors(const kn_phase *p, int64_t members);
@@ -152,10 +165,17 @@ static inline int kn_phase_slack(const kn_phase *p)
     return p->how.unaligned ? kn_phase_line(p) - 1 : 0;
 }
 
+/* Members of a group as its threads count them: by run those of its vectors; of unaligned rows also those in front. */
+static inline int64_t kn_phase_counted(const kn_phase *p)
+{
+    return p->how.by_run ? kn_phase_runs(p) * kn_phase_whole(p)
+                         : p->nest.members + kn_phase_slack(p);
+}
+
 /* What members are shared by in clusters: vectors, or cache lines. And a block's part, of so many blocks */
 static inline int kn_phase_multiple(const kn_phase *p)
 {
-    return p->how.unaligned ? kn_phase_line(p) : 8;
+    return p->how.unaligned ? kn_phase_line(p) : p->how.by_run > 8 ? p->how.by_run : 8;
 }
 int64_t kn_phase_part(const kn_phase *p, int64_t blocks);
 

@@ -38,6 +38,7 @@ const kn_phase *kn_phase_of_tail(kn_arena *a, const kn_phase *ph, bool fast)
 const kn_phase *kn_phase_of_edges(kn_arena *a, const kn_phase *ph, bool fast)
 {
     kn_phase *edges = by_elements(a, ph);
+    edges->how.holds.len = 0;
     edges->selection = kn_select_phase(a, edges, fast);
     return edges;
 }

@@ -131,10 +131,11 @@ typedef struct kn_schedule {
     /* FLAT, ROWS of a single run: it is no multiple of vec, and the elements behind the last whole vector, its tail, are
      * taken one by one. It follows from vec and the extent */
     bool tail;
-    /* ROWS that hold nothing: the vectors of each run begin at its first element that is aligned in memory, as many in each
-     * run of a group, wherever it begins. The other elements of a run, its edges at both ends, are taken one by one:
-     * kn_phase_whole(). All arrays that vectors walk have the same misalignment */
-    bool by_run;
+    /* ROWS: the vectors of each run begin at its first element that is aligned in memory to so many elements, those of a vector
+     * or of a cache line; as many in each run of a group, wherever it begins. 0: otherwise. The other elements of a run, its
+     * edges at both ends, are taken one by one: kn_phase_whole(). All arrays that vectors walk have the same misalignment.
+     * Vectors are held; edges of a single run are in registers, those of several each sweep loads again */
+    int by_run;
     /* ROWS, COLS: the most steps of a thread, unrolled, so that registers can keep values; 0: a loop */
     int steps;
     int full; /* ROWS: so many first steps all threads take, without a bounds check */

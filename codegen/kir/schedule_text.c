@@ -20,7 +20,7 @@ static const word walk_words[] = {
     {"vec", INT, HOW(vec)},        {"steps", INT, HOW(steps)},
     {"unroll", INT, HOW(unroll)},  {"unaligned", FLAG, HOW(unaligned)},
     {"linear", FLAG, HOW(linear)}, {"tail", FLAG, HOW(tail)},
-    {"by_run", FLAG, HOW(by_run)}, {"full", INT, HOW(full)},
+    {"by_run", INT, HOW(by_run)},  {"full", INT, HOW(full)},
     {"pack", LONG, NUM(pack)},     {"packed", FLAG, HOW(packed)},
     {"tile", INT, HOW(tile)},      {"scatter_sum", FLAG, HOW(scatter_sum)}};
 static const word other_words[] = {{"beside", FLAG, HOW(beside)},

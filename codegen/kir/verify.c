@@ -59,9 +59,10 @@ static kn_status verify_vectors(const kn_kernel *k, int p)
         return broken(k, p, "linear vectors walk all members once, in any order");
     if (ph->how.by_run &&
         (ph->how.walk != KN_WALK_ROWS || ph->how.vec == 1 || ph->how.unaligned || ph->how.linear ||
-         ph->how.tail || ph->how.mixed || ph->how.cluster || ph->how.packed || ph->local ||
-         ph->how.steps || ph->how.holds.len || kn_phase_in_order(ph)))
-        return broken(k, p, "vectors by run are of rows that hold nothing, in any order");
+         ph->how.tail || ph->how.mixed || ph->how.hoisted || ph->how.rest_in_registers ||
+         ph->how.packed || ph->local || kn_phase_in_order(ph)))
+        return broken(k, p,
+                      "vectors by run are of rows, in any order, and held of one group at a time");
     if (ph->how.tail &&
         (ph->how.walk == KN_WALK_COLS || ph->how.vec == 1 || ph->how.unaligned || ph->how.mixed ||
          ph->local || kn_phase_in_order(ph) || !kn_has_lanes_for_tail(ph)))

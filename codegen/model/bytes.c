@@ -145,10 +145,9 @@ static void sweep_reads(kn_model *m, const kn_phase *ph, int sweep, double dista
  * each run. Edges in one step are with the vectors. */
 static void edges_read(const kn_model *m, const kn_phase *ph, double distance, kn_traffic *t)
 {
-    if (!ph->how.by_run || kn_edges_in_one_step(ph))
+    if (!kn_edges_in_a_loop(ph))
         return;
-    const double runs = (double)ph->nest.groups * (double)ph->nest.members /
-                        (double)ph->nest.axes[ph->nest.naxes - 1].extent;
+    const double runs = (double)ph->nest.groups * (double)kn_phase_runs(ph);
     for (int i = 0; i < ph->nest.values.len; i++)
         if (m->need[i] && kn_value_at(ph, i)->kind == KN_V_LOAD && kn_transfer_of(ph, i)->vector)
             count_read(m, t, 2 * m->m->sector * runs, INFINITY, distance, false);

@@ -122,15 +122,15 @@ static double waits(const kn_model *m, const kn_phase *ph, int sweep, const bool
             (kn_by_block(ph) || kn_model_differs_by_group(m, ph, i)))
             bytes += kn_bytes(v->dtype) * ph->how.vec;
     }
+    const bool edges = kn_edges_in_a_loop(ph); /* loaded behind the vectors, by each sweep */
     if (!bytes)
-        return 0;
+        return edges;
     const double tiles = waits_for_tiles(m, ph, sweep, done);
     if (tiles > 0)
         return tiles;
     double n = steps(m, ph);
     /* steps in registers are loaded together: all of a group's */
     double in_flight = ph->how.steps ? n / rounds(m->k, ph) : kn_steps_at_once(bytes);
-    const bool edges = ph->how.by_run && !kn_edges_in_one_step(ph); /* loaded behind the vectors */
     return ph->how.async ? 1 : ceil(n / in_flight) + edges;
 }
 

@@ -457,9 +457,20 @@ int kn_vector_words(const kn_phase *p, int value)
 
 int kn_kept_words(const kn_phase *p, int value) { return kn_vector_words(p, value) * p->how.steps; }
 
-int kn_held_words(const kn_phase *p)
+int kn_edge_words(const kn_phase *p)
 {
     int words = 0;
+    for (int i = 0; i < p->nest.values.len && p->how.steps && kn_edges_in_one_step(p); i++) {
+        const kn_value *v = kn_value_at(p, i);
+        if (v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps > 0)
+            words += kn_words(1, kn_bytes(v->dtype));
+    }
+    return words;
+}
+
+int kn_held_words(const kn_phase *p)
+{
+    int words = kn_edge_words(p);
     for (int i = 0; i < p->how.holds.len; i++) {
         const kn_hold *h = &p->how.holds.data[i];
         if (h->where == KN_KEEP_REGISTERS && h->room == h->value)
@@ -501,7 +512,7 @@ int kn_step_words(const kn_phase *ph, int least)
 
 int64_t kn_phase_kept_bytes(const kn_phase *p)
 {
-    int64_t members = p->how.cluster ? kn_phase_held(p) : p->nest.members + kn_phase_slack(p);
+    int64_t members = p->how.cluster ? kn_phase_held(p) : kn_phase_counted(p);
     bool cols = p->how.walk == KN_WALK_COLS;
     int64_t n = cols ? members * kn_cols_width(p) : kn_round_up(members, p->how.vec);
     int64_t bytes = 0;

@@ -12,10 +12,11 @@
 /* Registers that a thread may spend on kept values: three quarters of those that it has in the largest block. */
 enum { KN_KEPT_WORDS = 48 };
 /* Registers of 32 bits that n elements of so many bytes take. Those of a thread's elements of one value: of one step, of
- * all steps. Those of all values that have registers of their own. */
+ * all steps. Those of all values that have registers of their own, and of the edge of each load that goes with them by run. */
 int kn_words(int n, int bytes);
 int kn_vector_words(const kn_phase *p, int value);
 int kn_kept_words(const kn_phase *p, int value);
+int kn_edge_words(const kn_phase *p);
 int kn_held_words(const kn_phase *p);
 /* Would value i stay with a thread that keeps what it can of each step: a load that is read again, in resident mixed
  * phases any load? Registers that a step then takes, of elements that count as `least` bytes or more, and of

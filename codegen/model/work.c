@@ -17,6 +17,7 @@ enum {
     MOMENTS_COST = 18,
     PEAK_COST = 12, /* of f32; of f64 its exponentials are exact */
     EXACT_PEAK_COST = 18,
+    WARP = 32,
     STEP_COST = 15,
     FULL_COST = 5,    /* of a step without a bounds check */
     GROUP_COST = 40,  /* of a group, to each thread that works on it */
@@ -117,14 +118,15 @@ static double transposing(const kn_model *m, const kn_phase *ph)
            (double)kn_round_up(ph->nest.groups, width) / groups;
 }
 
-/* Elements that lanes have steps for, by each that there is: of vectors by run, which a group's lanes mostly do not share evenly,
- * and of edges, of which a lane has one a step. One that rescales what was summed takes as long as a vector does. */
+/* Elements that lanes have steps for, by each that there is: of vectors by run, which the lanes of a warp mostly do not share
+ * evenly, and of edges, of which a lane has one a step. Warps without any pass by. An edge that rescales what was summed takes as
+ * long as a vector does. */
 static double used_lanes(const kn_phase *ph)
 {
     if (!ph->how.by_run || ph->how.split)
         return 1;
-    const double members = (double)ph->nest.members, lanes = ph->how.tpg,
-                 runs = members / (double)ph->nest.axes[ph->nest.naxes - 1].extent,
+    const double members = (double)ph->nest.members, lanes = least(ph->how.tpg, WARP),
+                 runs = (double)kn_phase_runs(ph),
                  vectors = runs * (double)kn_phase_whole(ph) / ph->how.vec,
                  edges = runs * (double)kn_phase_edges(ph),
                  edge = kn_has_state(ph, KN_STATE_PEAK) ? ph->how.vec : 1;

@@ -10,7 +10,7 @@ static int find_buf(const kn_kernel *k, kn_buf_kind kind, int index)
 }
 
 /* Have all sweeps that need value i loaded it before sweep `stage` stores? Kept values are loaded once, by the first
- * sweep that needs them. */
+ * sweep that needs them; but edges in a loop of their own by all. */
 static bool read_by(kn_arena *a, const kn_phase *ph, int i, int stage)
 {
     bool *need = KN_NEW_ARRAY(a, bool, ph->nest.values.len), before = false;
@@ -19,7 +19,7 @@ static bool read_by(kn_arena *a, const kn_phase *ph, int i, int stage)
         if (!need[i])
             continue;
         before = before || t <= stage;
-        if (t > stage && !(before && kn_kept(ph, i)))
+        if (t > stage && !(before && kn_kept(ph, i) && !kn_edges_in_a_loop(ph)))
             return false;
     }
     return true;

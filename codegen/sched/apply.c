@@ -56,7 +56,7 @@ static kn_status keeps_shape(int p, const kn_phase *ph, const kn_phase_schedule 
 /* Members of a group that one block walks, or a smaller part of one. */
 static int64_t part_of(const kn_phase *ph)
 {
-    return ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members + kn_phase_slack(ph);
+    return ph->how.split || ph->how.cluster ? ph->num.chunk : kn_phase_counted(ph);
 }
 
 static kn_status legal_cluster(int p, const kn_site *at, const kn_phase *ph)
@@ -71,7 +71,7 @@ static kn_status legal_cluster(int p, const kn_site *at, const kn_phase *ph)
          "a cluster has 1, 2, 4, 8 or 16 blocks, in mixed phases any number, and no more than the "
          "machine allows");
     RULE(n->chunk > 0 && n->chunk % kn_phase_multiple(ph) == 0 &&
-             n->splits * n->chunk >= ph->nest.members + kn_phase_slack(ph),
+             n->splits * n->chunk >= kn_phase_counted(ph),
          "the parts of a cluster's blocks are whole lines and have all members");
     return KN_OK;
 }
@@ -115,7 +115,7 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
              "a thread that keeps a column has all of its members");
     RULE(!how->full ||
              (how->walk == KN_WALK_ROWS && !how->cluster && !how->split && !how->unaligned &&
-              !how->mixed && how->full <= how->steps && how->full * side <= ph->nest.members),
+              !how->mixed && how->full <= how->steps && how->full * side <= kn_phase_counted(ph)),
          "steps are full where members are for all of them");
     return KN_OK;
 }

@@ -57,7 +57,8 @@ void kn_sum_by_atomics(kn_kernel *k)
     parts->how.atomic = last->how.atomic = true;
     parts->nest.stores.len = 0;
     last->how.vec = 1;
-    last->how.tail = last->how.by_run = false;
+    last->how.tail = false;
+    last->how.by_run = 0;
     *part = (kn_value){.kind = KN_V_CONST,
                        .dtype = part->dtype,
                        .level = KN_ELEMENT,

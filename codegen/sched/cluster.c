@@ -40,7 +40,7 @@ static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *targ
         return 0;
     int multiple = kn_phase_multiple(ph);
     int64_t most = (target->smem_block / at_once - scratch) / each / multiple * multiple;
-    return kn_power_of_two_from(kn_ceil_div(ph->nest.members + kn_phase_slack(ph), most));
+    return kn_power_of_two_from(kn_ceil_div(kn_phase_counted(ph), most));
 }
 
 /* The same for the largest `at_once` of four, two and one that the largest cluster allows; 0 for none. */
@@ -115,7 +115,8 @@ static bool with_a_part(const kn_site *at, const kn_phase *ph, int64_t blocks, k
     const kn_target *target = at->target;
     int64_t each = kn_reread_element(ph), multiple = kn_phase_multiple(ph);
     *with = with_blocks(ph, blocks);
-    if (!each || ph->how.unaligned || !kn_phase_one_run(ph) || kn_has_state(ph, KN_STATE_MOMENTS))
+    if (!each || ph->how.unaligned || ph->how.by_run || !kn_phase_one_run(ph) ||
+        kn_has_state(ph, KN_STATE_MOMENTS))
         return false;
     with->how.rest_in_registers = true;
     with->num.in_shared = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;
@@ -166,6 +167,16 @@ static int64_t choose(const kn_site *at, const kn_phase *ph, kn_phase *with)
         }
     }
     return best;
+}
+
+void kn_leave_cluster(kn_phase *ph)
+{
+    if (!ph->how.cluster)
+        return;
+    ph->how.cluster = ph->how.hoisted = ph->how.loads_parts = ph->how.rest_in_registers = false;
+    ph->num.splits = 1;
+    ph->num.chunk = ph->nest.members;
+    ph->num.in_shared = 0;
 }
 
 void kn_schedule_cluster(const kn_site *at, kn_phase *ph)

@@ -164,7 +164,7 @@ static int find_room(const keeper *k, int i, int gain)
 {
     const int most = k->ph->how.mixed ? KN_MIXED_WORDS : KN_KEPT_WORDS,
               own = kn_kept_words(k->ph, i);
-    int words = own + kn_across_words(k->ph) * k->ph->how.steps;
+    int words = own + kn_across_words(k->ph) * k->ph->how.steps + kn_edge_words(k->ph);
     for (int n = 0; n < k->ph->how.holds.len; n++) {
         const kn_hold *h = &k->ph->how.holds.data[n];
         if (h->value != i && has_room(k, h, i))

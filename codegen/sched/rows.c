@@ -36,11 +36,19 @@ static bool can(const kn_phase *ph)
     return true;
 }
 
+/* Vectors of a group, or of a block's part of one: those of edges, which are held apart, are not among them. */
+static int64_t vectors(const kn_phase *ph)
+{
+    int64_t members = ph->how.split || ph->how.cluster ? ph->num.chunk : kn_phase_counted(ph);
+    return kn_ceil_div(members, ph->how.vec);
+}
+
+/* Steps that single threads take through them, and through edges. */
 static int64_t steps(const kn_phase *ph)
 {
-    int64_t members =
-        ph->how.split || ph->how.cluster ? ph->num.chunk : ph->nest.members + kn_phase_slack(ph);
-    return kn_phase_vectors(ph, members);
+    return ph->how.by_run && !ph->how.cluster
+               ? kn_phase_vectors(ph, ph->how.split ? ph->num.chunk : ph->nest.members)
+               : vectors(ph);
 }
 
 /* Are any of these 64 bits wide? Their arithmetic takes twice the registers, too. */
@@ -174,7 +182,7 @@ static int kept_steps(const kn_phase *ph, const kn_target *target, int words, in
 static int keepable_steps(const kn_phase *ph, const kn_target *target)
 {
     int words = kn_step_words(ph, 0);
-    if (target->sm == 0 || ph->universal || ph->how.split || ph->how.unaligned || ph->how.by_run ||
+    if (target->sm == 0 || ph->universal || ph->how.split || ph->how.unaligned ||
         ph->nest.nsweeps < 2 || !words)
         return 0;
     int bytes = keeps_wide(ph) || kn_shares_blocks(ph) ? 2 * THREAD_BYTES : THREAD_BYTES;
@@ -184,9 +192,9 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
     int most = kept_steps(ph, target, words, KN_KEEP_STEPS),
         wide = kept_steps(ph, target, kn_step_words(ph, 4), quick);
     if (!wide || (kn_step_words(ph, 4) > words && crowded(ph, target) && reduces_twice(ph) &&
-                  wastes_steps(steps(ph), wide, most)))
+                  wastes_steps(vectors(ph), wide, most)))
         return most;
-    return lanes_for(steps(ph), wide) <= NARROW_BLOCK ? wide : most;
+    return lanes_for(vectors(ph), wide) <= NARROW_BLOCK ? wide : most;
 }
 
 /* Are groups so few and so short that each may have a lane of a warp for every step? Then all loads are in flight at
@@ -194,14 +202,14 @@ static int keepable_steps(const kn_phase *ph, const kn_target *target)
 static bool has_one_step(const kn_phase *ph, const kn_target *target)
 {
     return keepable_steps(ph, target) && !ph->how.cluster && !ph->how.mixed &&
-           !crowded(ph, target) && kn_phase_one_run(ph) && steps(ph) <= WARP;
+           !crowded(ph, target) && kn_phase_one_run(ph) && vectors(ph) <= WARP;
 }
 
 /* Bytes of a block's part of a group in shared memory, of what is read again. */
 static int64_t part_bytes(const kn_phase *ph)
 {
     return kn_reread_element(ph) *
-           (ph->how.rest_in_registers ? ph->num.in_shared : steps(ph) * ph->how.vec);
+           (ph->how.rest_in_registers ? ph->num.in_shared : vectors(ph) * ph->how.vec);
 }
 
 /* Async bulk copies need contiguous runs of a multiple of 16 bytes, and of short runs they are no faster than loads. */
@@ -229,8 +237,8 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
     int64_t bytes = kn_reread_bytes(ph);
     const bool one_run = kn_phase_one_run(ph);
     bool fitting = ph->how.cluster || one_run || target->cluster == 0;
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || ph->how.by_run ||
-        !bytes || !fitting || (one_run && !kn_reread_alike(ph) && !may_copy(ph)))
+    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || !bytes || !fitting ||
+        (one_run && !kn_reread_alike(ph) && !may_copy(ph)))
         return false;
     return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
 }
@@ -243,17 +251,18 @@ static int64_t sharing_blocks(const kn_phase *ph, const kn_target *target)
 }
 
 /* Where registers would allow one large block a multiprocessor only, memory is idle at its barriers. So shared memory keeps
- * the groups where it has room for two blocks and there are groups for them. */
+ * the groups where it has room for two blocks and there are groups for them; and by run, as there is no shared memory to take
+ * turns with, a group that takes so large a block is read again. */
 static bool registers_keep(const kn_phase *ph, const kn_target *target)
 {
     int most = keepable_steps(ph, target);
     int threads = target->max_block;
     bool share = kn_scheduled_groups(ph) > target->units && sharing_blocks(ph, target) > 1;
-    if ((ph->how.cluster || keeps_wide(ph) || share) && threads > KN_HALF_BLOCK)
+    if ((ph->how.cluster || ph->how.by_run || keeps_wide(ph) || share) && threads > KN_HALF_BLOCK)
         threads = KN_HALF_BLOCK;
     if (ph->how.cluster && !kn_phase_one_run(ph))
         return false; /* in shared memory, as larger ones: one kernel less */
-    return most && lanes_for(steps(ph), most) <= threads;
+    return most && lanes_for(vectors(ph), most) <= threads;
 }
 
 /* A warp, or all that short rows have steps for, at least; not fewer than other phases need that walk the same parts. */
@@ -348,7 +357,7 @@ bool kn_rows_may_hoist(const kn_phase *ph, const kn_target *target)
     for (int i = 0; i < ph->nest.values.len; i++)
         copied = copied || (kn_is_reread(ph, i) && !may_hoist(ph, i));
     int64_t room = (target->smem_block - KN_SCRATCH_BYTES) / 2, twice = 2 * part_bytes(ph);
-    return copied && !ph->how.unaligned && !ph->how.rest_in_registers &&
+    return copied && !ph->how.unaligned && !ph->how.by_run && !ph->how.rest_in_registers &&
            target->max_threads_unit >= 4 * KN_HALF_BLOCK && twice <= room && twice * 2 >= room &&
            steps(ph) <= (int64_t)hoisted_steps(ph) * KN_HALF_BLOCK && kn_rows_copies(ph, target) &&
            !loads_parts(ph, target);
@@ -396,19 +405,29 @@ static int steps_of_lane(const kn_phase *ph, const kn_target *target, bool busy)
     return few < most ? few : most;
 }
 
+/* The fewest lanes: those of a single run by run have an edge each, at most. */
+static int64_t lanes_of_edges(const kn_phase *ph)
+{
+    return ph->how.by_run && kn_phase_one_run(ph)
+               ? kn_power_of_two_from(ph->how.by_run + ph->how.vec - 2)
+               : 1;
+}
+
 /* Lanes of a warp, at most all, that keep a group in registers; 0: it takes more. Where all groups have lanes enough to keep
  * the machine busy, as few as there may be, for each computes what it needs of the group besides (measured:
  * docs/lab/small-rows.md). */
 static int lanes_to_keep(const kn_phase *ph, const kn_target *target)
 {
     enum { BUSY = 1024 };
-    const int64_t n = steps(ph), groups = kn_scheduled_groups(ph);
+    const int64_t n = vectors(ph), groups = kn_scheduled_groups(ph);
     const int most = keepable_steps(ph, target);
     if (!most || lanes_for(n, most) > WARP)
         return 0;
     const int64_t fewest = lanes_for(n, steps_of_lane(ph, target, true));
     const bool busy = ph->how.vec > 1 && fewest * groups >= (int64_t)target->units * BUSY;
-    const int64_t lanes = busy ? fewest : lanes_for(n, steps_of_lane(ph, target, false));
+    int64_t lanes = busy ? fewest : lanes_for(n, steps_of_lane(ph, target, false));
+    if (lanes < lanes_of_edges(ph))
+        lanes = lanes_of_edges(ph);
     return part_of_warp(n, lanes < WARP ? lanes : WARP, busy || takes_exact_steps(ph));
 }
 
@@ -499,7 +518,7 @@ static int threads(const kn_phase *ph, const kn_target *target)
         want = n < 128 ? 128 : n < 1024 ? (int)kn_power_of_two_from(n) : 1024;
     } else if (registers_keep(ph, target) &&
                (loads_parts(ph, target) || !kn_rows_copies(ph, target))) {
-        want = (int)lanes_for(n, keepable_steps(ph, target));
+        want = (int)lanes_for(vectors(ph), keepable_steps(ph, target));
         int lanes = ph->alone && crowded(ph, target) ? lanes_to_keep(ph, target) : 0;
         want = lanes         ? kn_schedule_small_block(ph, target, (double)ph->nest.members / lanes)
                : want > WARP ? want
@@ -529,11 +548,14 @@ static int most_steps_of_warp(const kn_phase *ph, const kn_target *target)
 
 static int needed_steps(const kn_phase *ph)
 {
-    return (int)kn_power_of_two_from(kn_ceil_div(steps(ph), ph->how.tpg));
+    return (int)kn_power_of_two_from(kn_ceil_div(vectors(ph), ph->how.tpg));
 }
 
 /* First steps that have members for all threads. */
-static int full_steps(const kn_phase *ph) { return (int)(ph->nest.members / kn_phase_step(ph)); }
+static int full_steps(const kn_phase *ph)
+{
+    return (int)(kn_phase_counted(ph) / kn_phase_step(ph));
+}
 
 /* Takes a single step, and has in flight also what only one sweep loads. */
 static void keep_one_step(kn_arena *a, kn_phase *ph)
@@ -580,14 +602,14 @@ static void keep_in_registers(const kn_site *at, kn_phase *ph)
         return;
     }
     const bool few = !ph->how.cluster && (ph->how.tpg <= SHORT_LANES || is_light(ph));
-    const int taken = (int)kn_ceil_div(steps(ph), ph->how.tpg), full = full_steps(ph);
+    const int taken = (int)kn_ceil_div(vectors(ph), ph->how.tpg), full = full_steps(ph);
     if (takes_exact_steps(ph) || (few && ph->how.vec > 1 && full == taken &&
                                   (full <= SHORT_STEPS || full == needed_steps(ph)))) {
         ph->how.steps = taken ? taken : 1;
         ph->how.full = full;
     } else {
         ph->how.steps = needed_steps(ph);
-        if (ph->alone)
+        if (ph->alone && !ph->how.by_run)
             ph->how.steps =
                 ph->how.tpg < WARP ? steps_of_lane(ph, target, true) : keepable_steps(ph, target);
     }
@@ -655,7 +677,7 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
         ph->how.by_chunk = ph->how.rest_in_registers && kn_has_state(ph, KN_STATE_PEAK);
         ph->num.skew = kn_launch_skew(ph, target);
         ph->num.copy_chunk = kn_rows_chunk(ph, block);
-    } else if (registers_keep(ph, target) && n <= (int64_t)most * block) {
+    } else if (registers_keep(ph, target) && vectors(ph) <= (int64_t)most * block) {
         keep_in_registers(at, ph);
         ph->how.persistent = ph->how.cluster;
         ph->num.skew = ph->how.cluster ? kn_launch_skew(ph, target) : 0;

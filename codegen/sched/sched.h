@@ -67,9 +67,9 @@ bool kn_vector_fits(const kn_phase *phase, const kn_access *acc, const kn_buf *b
  * first element. */
 void kn_schedule_vectors(const kn_site *at, kn_phase *phase);
 
-/* Sets by_run with vectors of `vec` elements, if most of what the rows read and all that they store along runs begins each
- * run alike. */
-bool kn_schedule_by_run(const kn_site *at, kn_phase *phase, int vec);
+/* Sets by_run with vectors of `vec` elements, the first of a run aligned to `aligned` ones, if most of what the rows read and all
+ * that they store along runs begins each run alike. */
+bool kn_schedule_by_run(const kn_site *at, kn_phase *phase, int vec, int aligned);
 
 /* *by_run: a copy of the shaped phase whose vectors go by run, if that is possible and predicted to be quicker. Else false. */
 bool kn_schedule_runs(const kn_site *at, const kn_phase *phase, kn_phase *by_run);
@@ -153,6 +153,8 @@ bool kn_schedule_splits_in_one(const kn_site *at, const kn_phase *one, const kn_
 /* Divides the groups of rows over the blocks of clusters, if predicted to pay, or forced: sets cluster, splits and
  * chunk. codegen/sched/cluster.c */
 void kn_schedule_cluster(const kn_site *at, kn_phase *phase);
+/* Undoes it. */
+void kn_leave_cluster(kn_phase *phase);
 
 /* Packs groups in several short runs, which vectors do not fit, into rows, if they are contiguous in memory and there
  * is room for what is kept: sets walk, vec, lanes, pack and tpg. codegen/sched/packed.c */

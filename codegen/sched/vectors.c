@@ -388,12 +388,26 @@ static const kn_access *leader_of(const kn_site *at, const kn_phase *ph, int vec
     return leader;
 }
 
-bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec)
+/* Does it read a small array along runs, of which a cache of a multiprocessor has all? */
+static bool is_near(const kn_site *at, const kn_phase *ph, int i)
+{
+    return i < ph->nest.values.len && bytes_of_all(at, ph, i) <= NEAR_BYTES;
+}
+
+/* Does a multiprocessor's cache keep up with what it reads `near` bytes an element for, while `vectors` bytes come from memory?
+ * The last sweep of a row mostly reads all of the former, and the first all of the latter. */
+static bool near_of_run_keeps_up(int near, int vectors)
+{
+    return 4 * near <= 3 * NEAR_RATE * vectors;
+}
+
+bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec, int aligned)
 {
     const kn_access *leader = leader_of(at, ph, vec);
     const kn_arena_mark here = kn_arena_here(at->arena);
     shares s = begin_shares(at, ph);
     bool fits = leader;
+    int near = 0; /* bytes that the cache reads for an element */
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
         if (!acc)
@@ -402,14 +416,20 @@ bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec)
         const bool along = stride != 0,
                    alike = !along || (stride == 1 && begins_alike(at, ph, acc, leader, vec));
         fits = take_access(at, ph, i, along, alike, vec, &s);
+        if (!fits && stride == 1 && is_near(at, ph, i)) {
+            near += kn_bytes(at->bufs[acc->buf].dtype) * vec;
+            fits = true;
+        }
     }
     kn_arena_back(at->arena, here);
-    ph->how.by_run = fits && s.vectors > 0 && s.vectors >= s.scalarised;
+    fits =
+        fits && s.vectors > 0 && s.vectors >= s.scalarised && near_of_run_keeps_up(near, s.vectors);
+    ph->how.by_run = fits ? aligned : 0;
     if (ph->how.by_run)
         kn_schedule_as(at->arena, ph, vec);
     else
         forget_scalarised(ph);
-    return ph->how.by_run;
+    return fits;
 }
 
 /* ---- linear walks ---- */

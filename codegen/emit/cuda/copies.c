@@ -26,7 +26,7 @@
  *
  * A block that keeps the rest in registers is alone on its multiprocessor. It takes each chunk as it arrives if one
  * sweep finds maximum and sum (docs/lab/rows-larger-than-a-cluster.md); other blocks wait for a whole group at once
- * (docs/lab/async-copy-chunks.md). In unaligned rows a chunk is a number of members, which lie elsewhere in each row.
+ * (docs/lab/async-copy-chunks.md). In unaligned rows, and by run, a chunk is a number of members, which lie elsewhere in each row.
  *
  * Where there are more groups than clusters their launches are skewed: a cluster starts its first copies once memory
  * has had the time for those of all clusters before it. Otherwise all would load together, then wait, then store, group
@@ -107,9 +107,13 @@ static void write_copies(kn_cuda_writer *w)
     kn_cuda_open(w, "for (kn_count i = low, run; i < high; i += run)");
     if (ph->how.unaligned)
         kn_cuda_unaligned_index(w);
+    else if (ph->how.by_run)
+        kn_cuda_write_axes_of_run(w);
     else
         kn_cuda_decompose(w, ph->nest.ngroup, ph->nest.naxes, "i");
-    kn_cuda_line(w, "run = kn_least((kn_count)(p%d_n%d - a%d), high - i);", w->p, va, va);
+    kn_cuda_line(w, "run = kn_least((kn_count)(%s), high - i);",
+                 ph->how.by_run ? kn_cuda_printed(w, "p%d_whole - at", w->p)
+                                : kn_cuda_printed(w, "p%d_n%d - a%d", w->p, va, va));
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = &ph->nest.values.data[i];
         if (!kn_is_copied(w->ph, i))

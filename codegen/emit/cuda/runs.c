@@ -11,7 +11,7 @@ static const char *head(kn_cuda_writer *w)
     kn_access acc = *kn_any_access(ph, i);
     acc.kind[ph->nest.naxes - 1] = KN_STRIDE_ZERO;
     return kn_cuda_printed(
-        w, "kn_run_head<%d>(%s + (%s))", ph->how.vec, w->k->bufs.data[acc.buf].name,
+        w, "kn_run_head<%d>(%s + (%s))", ph->how.by_run, w->k->bufs.data[acc.buf].name,
         kn_cuda_offset(w, &acc, store < 0 ? 'v' : 'o', store < 0 ? i : store, NULL));
 }
 
@@ -35,6 +35,10 @@ void kn_cuda_run_range(kn_cuda_writer *w, const char *live)
                               : kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, 1)),
                *end = *live ? kn_cuda_printed(w, "%s ? edges : 0", live) : "edges", *first = "lane",
                *step = workers;
+    if (ph->how.cluster) {
+        first = kn_cuda_printed(w, "rank * %s + lane", workers);
+        step = kn_cuda_printed(w, "blocks * %s", workers);
+    }
     if (kn_is_cyclic(ph)) {
         first = kn_cuda_printed(w, "split < parts ? split * %s + lane : edges", workers);
         step = kn_cuda_printed(w, "parts * %s", workers);
@@ -53,9 +57,9 @@ void kn_cuda_write_axes_of_run(kn_cuda_writer *w)
             w->k->wide ? kn_cuda_printed(w, "i / (kn_count)p%d_%s", w->p, extent)
                        : kn_cuda_printed(w, "kn_quotient(i, p%d_%s_multiplier, p%d_%s_shift)", w->p,
                                          extent, w->p, extent);
-        kn_cuda_line(w, "const kn_count run = %s;", quotient);
-        kn_cuda_decompose(w, w->ph->nest.ngroup, last, "run");
-        at = kn_cuda_printed(w, "i - run * (kn_count)p%d_%s", w->p, extent);
+        kn_cuda_line(w, "const kn_count of_run = %s;", quotient);
+        kn_cuda_decompose(w, w->ph->nest.ngroup, last, "of_run");
+        at = kn_cuda_printed(w, "i - of_run * (kn_count)p%d_%s", w->p, extent);
     }
     kn_cuda_line(w, "const kn_index head = (kn_index)%s, at = (kn_index)(%s);", head(w), at);
     kn_cuda_line(w,
