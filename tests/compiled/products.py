@@ -2,7 +2,7 @@
 """Quotients that compiled kernels have as products (kn_quotient32 and kn_quotient64 of codegen/emit/c/helpers.h) are those of
 divisions, to the bit: of f32 every numerator, or every 1009th, by usual and unusual divisors; of f64 numbers drawn by chance.
 
-usage: products.py COMPILER
+usage: products.py KILN COMPILER
 
 Exit status: 0, 1 if there is such a quotient, or 77 if this processor fuses no multiply-adds, or the compiler is none for it.
 """
@@ -79,8 +79,27 @@ int main(void)
 """
 
 
+# What becomes products: quotients by one number for a row, of f32 where rows are long.
+TEXTS = {
+    "kn_quotient64(": ("f64", "exp(x) / sum(exp(x), axis=1, keepdims=True)"),
+    "KN_QUOTIENT(": ("f32", "x / sum(x, axis=1, keepdims=True)"),
+}
+
+
+def require_products(kiln):
+    for call, (dtype, formula) in TEXTS.items():
+        with tempfile.NamedTemporaryFile("w", suffix=".kiln") as file:
+            file.write(f"def f(x: {dtype}[N, C]):\n    return {formula}\n")
+            file.flush()
+            command = [kiln, "explain", file.name, f"x={dtype}[64,5000]", "--device", "cpu", "--stage", "c"]
+            text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        if call not in text:
+            sys.exit(f"{formula} of {dtype} is no product: {call} is not in its C")
+
+
 def main():
-    (compiler,) = sys.argv[1:]
+    kiln, compiler = sys.argv[1:]
+    require_products(kiln)
     text = "".join((ROOT / "codegen/emit/c" / name).read_text() for name in ("prelude.h", "functions.h", "helpers.h"))
     with tempfile.TemporaryDirectory() as name:
         source, program = Path(name) / "products.c", Path(name) / "products"

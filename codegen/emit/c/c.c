@@ -125,12 +125,11 @@ static const char wide[] = "#if defined(__AVX512F__) && !defined(__clang__)\n"
                            "#pragma GCC target(\"prefer-vector-width=512\")\n"
                            "#endif\n";
 
-static bool gains_by_width(const kn_phase *p)
+bool kn_c_is_wide(const kn_phase *p)
 {
     for (int v = 0; v < p->nest.values.len; v++) {
         const kn_value *value = &p->nest.values.data[v];
-        if ((value->kind == KN_V_ELEM && kn_c_is_function(value->op, value->dtype)) ||
-            (value->kind == KN_V_LOAD && kn_is_half(value->dtype)))
+        if (kn_c_takes_function(p, v) || (value->kind == KN_V_LOAD && kn_is_half(value->dtype)))
             return true;
     }
     for (int r = 0; r < p->nest.reds.len; r++)
@@ -143,7 +142,7 @@ kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, int phase, kn_c_mode mode
 {
     kn_text t = kn_text_new(a);
     kn_c_text out = {0};
-    kn_put(&t, gains_by_width(&k->phases.data[phase]) ? wide : "");
+    kn_put(&t, kn_c_is_wide(&k->phases.data[phase]) ? wide : "");
     kn_put(&t, kn_c_prelude);
     kn_put(&t, kn_c_functions);
     kn_put(&t, kn_c_helpers);

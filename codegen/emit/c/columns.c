@@ -104,8 +104,8 @@ static void put_members(kn_c_writing *g, int loop, int count)
     const bool can = !w->ordered && !kn_c_stores_over_kept(g, loop) && !kn_c_stores_bytes(g, loop);
     const bool gains = can && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
     const bool streams = can && kn_c_begin_streams(g, loop, "KN_COLUMN_LANES");
-    if (streams) {
-        opens_members(g, count);
+    if (streams) { /* what stores takes one member at a time: at_once() */
+        opens_members(g, 1);
         kn_c_put_overlapping(g, loop, "KN_COLUMN_LANES", true);
         kn_c_end_streams(g);
     }
@@ -147,12 +147,9 @@ static int at_once(const kn_c_writing *g)
     for (int s = 0; s < p->nest.stores.len; s++)
         if (g->l.store_loop[s] >= 0)
             return 1;
-    for (int i = 0; i < p->nest.values.len; i++) {
-        const kn_value *v = kn_c_value_at(g, i);
-        if (g->l.way[i] == KN_C_INLINE && v->kind == KN_V_ELEM &&
-            kn_c_is_function(v->op, p->nest.values.data[v->in[0]].dtype))
+    for (int i = 0; i < p->nest.values.len; i++)
+        if (g->l.way[i] == KN_C_INLINE && kn_c_takes_function(p, i))
             return 2;
-    }
     return KN_MEMBERS;
 }
 

@@ -16,7 +16,7 @@ typedef struct kn_c_shape {
     int kept; /* members of the rows that keep values for later sweeps, at most; 0: none does */
     int work, group_work;   /* steps: of a member, and of a group */
     int run_rows, run_cols; /* runs of lanes at least this long get blocks of their own */
-    int moved;              /* bytes of a member of arrays that have one for each */
+    int moved; /* bytes of a member, of each array that has one for all groups and members */
 } kn_c_shape;
 
 /* What a call's numbers add. */

@@ -121,11 +121,12 @@ static inline float kn_exp_part(float x, float z, float *s)
     return KN_FMA(p, r, 1.0f);
 }
 
+/* All bits, or none where exp(x) is 0. */
+static inline unsigned kn_exp_some(float x) { return x < -104.0f ? 0 : 0xffffffff; }
+
 /* Multiplies in two steps, of which the last one rounds to a subnormal number or goes to infinity. Where the result is 0, for x
  * is too small, that is not left to rounding: processors are slow at what underflows. `most` has the power of 2; masks and the
  * minimum of integers do what selections would take more for. */
-static inline unsigned kn_exp_some(float x) { return x < -104.0f ? 0 : 0xffffffff; }
-
 static inline float kn_exp_of(unsigned u, unsigned most, unsigned some)
 {
     float s;
@@ -138,8 +139,8 @@ static inline float kn_exp_of(unsigned u, unsigned most, unsigned some)
 static inline float kn_exp_f32(float x)
 {
     const unsigned some = kn_exp_some(x);
-    const int u = (int)(kn_bits_of(x) & some), least = u < 0x42b20000 ? u : 0x42b20000; /* 89 */
-    return kn_exp_of((unsigned)u, (unsigned)least, some);
+    const int u = (int)(kn_bits_of(x) & some), most = u < 0x42b20000 ? u : 0x42b20000; /* 89 */
+    return kn_exp_of((unsigned)u, (unsigned)most, some);
 }
 
 /* The same of what is not above 0, or is NaN. */
@@ -194,9 +195,8 @@ static inline double kn_exp_f64(double x)
 {
     const __UINT64_TYPE__ some = kn_exp_some64(x);
     const __INT64_TYPE__ u = (__INT64_TYPE__)(kn_bits_of64(x) & some);
-    const __INT64_TYPE__ least = u < 0x4086300000000000 ? u : 0x4086300000000000; /* 710 */
-    return kn_exp_of64(kn_of_bits64((__UINT64_TYPE__)u), kn_of_bits64((__UINT64_TYPE__)least),
-                       some);
+    const __INT64_TYPE__ most = u < 0x4086300000000000 ? u : 0x4086300000000000; /* 710 */
+    return kn_exp_of64(kn_of_bits64((__UINT64_TYPE__)u), kn_of_bits64((__UINT64_TYPE__)most), some);
 }
 
 static inline double kn_exp_below_f64(double x)

@@ -75,7 +75,7 @@ typedef long long kn_quarter_line __attribute__((vector_size(16), may_alias));
 #else
 #define KN_PAST_16(to, v) (*(to) = (v))
 #endif
-/* Before another thread reads them. */
+/* What was stored past the caches is seen by other threads after this. */
 #if defined(__SSE2__)
 #define KN_END_STREAMS __builtin_ia32_sfence()
 #else
@@ -84,7 +84,7 @@ typedef long long kn_quarter_line __attribute__((vector_size(16), may_alias));
 #define KN_LINE_ALIGNED __attribute__((aligned(64)))
 
 /* Stores a vector of lanes, past the caches if it is aligned. */
-static inline __attribute__((always_inline)) void kn_put(void *to, const void *from, u64 bytes)
+static inline __attribute__((always_inline)) void kn_put_past(void *to, const void *from, u64 bytes)
 {
     char *const t = (char *)to;
     const char *const f = (const char *)from;
@@ -127,7 +127,7 @@ static inline void kn_stream(void *to, const void *from, u64 bytes)
     edge = edge < bytes ? edge : bytes;
     __builtin_memcpy(t, f, edge);
     for (t += edge, f += edge, bytes -= edge; bytes >= 64; t += 64, f += 64, bytes -= 64)
-        kn_put(t, f, 64);
+        kn_put_past(t, f, 64);
     __builtin_memcpy(t, f, bytes);
 }
 
@@ -272,7 +272,7 @@ static inline f32 kn_quotient32(f32 x, kn_divisor by)
     return (f32)KN_FMA64((f64)x, by.most, (f64)x * by.rest);
 }
 
-#if KN_FUSED && defined(__AVX512F__) /* divisions are as quick where a vector is 32 bytes */
+#if KN_FUSED && defined(__AVX512F__) /* of vectors of 32 bytes divisions are as quick */
 #define KN_QUOTIENT(x, s, by) kn_quotient32(x, by)
 #define KN_DIVISOR(s) kn_divisor_of(s)
 #else

@@ -58,8 +58,9 @@ void kn_c_place_kept(kn_c_writer *w)
     w->kept = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
     w->over = KN_NEW_ARRAY(w->a, int, p->nest.values.len + 1);
     w->rows = 0;
-    for (int v = 0; v < p->nest.values.len; v++) {
+    for (int v = 0; v < p->nest.values.len; v++)
         w->over[v] = w->kept[v] = -1;
+    for (int v = 0; v < p->nest.values.len; v++) {
         if (kn_kept(p, v) != KN_KEEP_FRAME)
             continue;
         for (int s = 0; s < p->nest.stores.len && can && w->over[v] < 0; s++)

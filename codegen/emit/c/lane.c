@@ -1,4 +1,5 @@
-/* What a loop does for one of its lanes or a vector of them, as text, what its accumulators begin with, and which of the values, reductions and stores of a sweep it has. */
+/* What a loop does for one of its lanes or a vector of them, as text, what its accumulators begin with, and which of the values,
+ * reductions and stores of a sweep it has. */
 #include <string.h>
 
 #include "codegen/emit/c/writer.h"
@@ -186,15 +187,35 @@ void kn_c_put_vector_of(kn_c_writing *g, int loop, const char *count)
     g->widened = false;
 }
 
+/* By products for quotients, and by divisions if that was wrong. */
+static void put_quick_vector(kn_c_writing *g, int loop, const char *lanes)
+{
+    kn_c_writer *w = g->w;
+    kn_put(w->t, "#if KN_FUSED\n");
+    kn_c_line(w, "i64 odd = 0;");
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (kn_c_divides(g, i, KN_F64) && g->l.loop[i] == loop)
+            kn_c_line(w, "odd |= by%d.odd;", kn_c_value_at(g, i)->in[1]);
+    kn_c_open(w, "if (!odd)");
+    g->quick = true;
+    kn_c_put_vector_of(g, loop, lanes);
+    g->quick = false;
+    kn_c_close(w);
+    kn_c_line(w, "if (odd)");
+    kn_put(w->t, "#endif\n");
+    kn_c_block(w);
+    kn_c_put_vector_of(g, loop, lanes);
+    kn_c_close(w);
+}
+
 static void put_lanes(kn_c_writing *g, int loop, const char *lanes, bool converts)
 {
-    if (converts) {
+    if (!converts)
+        kn_c_put_lanes_from(g, loop, lanes);
+    else if (kn_c_can_be_quick(g, loop))
+        put_quick_vector(g, loop, lanes);
+    else
         kn_c_put_vector_of(g, loop, lanes);
-        return;
-    }
-    kn_c_put_streamed_room(g, loop, lanes);
-    kn_c_put_lanes_from(g, loop, lanes);
-    kn_c_put_streamed(g, loop);
 }
 
 void kn_c_put_overlapping(kn_c_writing *g, int loop, const char *lanes, bool converts)

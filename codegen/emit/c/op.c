@@ -68,6 +68,13 @@ static const char *const functions_of[KN_C_SIGNS][KN_OP_COUNT][KN_DTYPE_LIMIT] =
 
 bool kn_c_is_function(kn_op op, kn_dtype type) { return functions[op][type] != NULL; }
 
+bool kn_c_takes_function(const kn_phase *p, int v)
+{
+    const kn_value *value = &p->nest.values.data[v];
+    return value->kind == KN_V_ELEM &&
+           kn_c_is_function(value->op, p->nest.values.data[value->in[0]].dtype);
+}
+
 static const char *form_of(kn_op op, kn_dtype type)
 {
     if (kn_c_is_function(op, type))

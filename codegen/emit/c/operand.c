@@ -59,7 +59,8 @@ static bool is_uniform(const kn_c_writing *g, int v)
 bool kn_c_divides(const kn_c_writing *g, int i, kn_dtype type)
 {
     const kn_value *v = kn_c_value_at(g, i);
-    return !g->l.group && (g->w->mode != KN_C_SHORT || type == KN_F64) &&
+    return !g->l.group &&
+           (type == KN_F64 || (g->w->mode != KN_C_SHORT && kn_c_is_wide(g->w->ph))) &&
            g->l.way[i] == KN_C_INLINE && v->kind == KN_V_ELEM && v->op == KN_OP_DIV &&
            v->dtype == type && is_uniform(g, v->in[1]);
 }
@@ -92,7 +93,7 @@ static const char *quotient(kn_c_writing *g, int i, const char *x, const char *y
     return NULL;
 }
 
-/* What is less than its group's maximum, or negated, is not above 0. */
+/* Not above 0: a value less the maximum of its group, and the negative of what has no sign. */
 static kn_c_sign sign_of(const kn_c_writing *g, int v)
 {
     const kn_value *value = kn_c_value_at(g, v);

@@ -73,8 +73,8 @@ typedef struct kn_bad_index {
     __INT64_TYPE__ index, size;
 } kn_bad_index;
 
-/* Tiles have so many rows and columns, and a copy of one fills so many arrays of a block. Loops read a line of memory and the next one, which
- * processors fetch with it. */
+/* Tiles have so many rows and columns, and a copy of one fills so many arrays of a block. Loops read a line of memory and the
+ * next one, which processors fetch with it. */
 enum { KN_TILE_SIDE = 64, KN_TILE_SLOTS = 4 };
 
 /* One phase of one call. Its work is divided into units: ranges of members of a group, or of a tile of groups. */
@@ -91,7 +91,7 @@ typedef struct kn_c_call {
      * `most` lanes. */
     __INT64_TYPE__ most, run, run_step;
     __INT64_TYPE__ slot, row; /* bytes of a block's array, and of a row's that later sweeps read */
-    int stream;               /* is so much written that it had better go past the caches? */
+    int stream;               /* does it move so much that stores go past the caches? */
     kn_bad_index *bad;
     /* Narrow columns: so many members of all groups lie side by side, and are as many lanes (a power of 2); the same call of
      * lanes and members that are so taken. 1, and a null pointer: they do not. */

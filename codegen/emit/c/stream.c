@@ -21,14 +21,14 @@ static bool is_kept_over(const kn_c_writer *w, int s)
     return false;
 }
 
-/* Does each member take a function? Then memory waits for arithmetic: the caches take what is written meanwhile, and rows that are
- * stored in their last sweep only are slower past them. */
+/* Does each member take a function? Then memory waits for arithmetic: the caches take what is written meanwhile, and rows that
+ * are stored in their last sweep only are slower past them. */
 static bool is_arithmetic(const kn_phase *p)
 {
     for (int v = 0; v < p->nest.values.len; v++) {
         const kn_value *value = &p->nest.values.data[v];
         if (value->kind == KN_V_ELEM && !kn_c_is_group(value) &&
-            (kn_c_is_called(p, v) || kn_c_is_function(value->op, value->dtype)))
+            (kn_c_is_called(p, v) || kn_c_takes_function(p, v)))
             return true;
     }
     return false;
@@ -57,10 +57,21 @@ int kn_c_first_streamed(const kn_c_writing *g, int loop)
     return -1;
 }
 
+/* Does the loop store over a kept value that has no row where calls stream? Lanes that it took twice would read results. */
+static bool overwrites_kept(const kn_c_writing *g, int loop)
+{
+    const kn_c_writer *w = g->w;
+    for (int v = 0; v < w->ph->nest.values.len; v++)
+        if (w->over[v] >= 0 && kn_c_stores_in(g, w->over[v], loop) &&
+            !kn_c_can_stream(w, w->over[v]))
+            return true;
+    return false;
+}
+
 bool kn_c_begin_streams(kn_c_writing *g, int loop, const char *lanes)
 {
     g->streams = true;
-    if (kn_c_adds(g, loop) || kn_c_first_streamed(g, loop) < 0) {
+    if (kn_c_adds(g, loop) || overwrites_kept(g, loop) || kn_c_first_streamed(g, loop) < 0) {
         g->streams = false;
         return false;
     }
@@ -89,7 +100,7 @@ void kn_c_put_streamed(kn_c_writing *g, int loop)
 {
     for (int s = 0; s < g->w->ph->nest.stores.len; s++)
         if (kn_c_streams(g, s, loop))
-            kn_c_line(g->w, "kn_put(q%d + %s, last%d, sizeof last%d);", s,
+            kn_c_line(g->w, "kn_put_past(q%d + %s, last%d, sizeof last%d);", s,
                       kn_c_store_subscript(g, s, "from"), s, s);
 }
 

@@ -3,36 +3,6 @@
 
 /* ---- rows ---- */
 
-/* By products for quotients, and by divisions if that was wrong. */
-static void put_quick_vector(kn_c_writing *g, int loop)
-{
-    kn_c_writer *w = g->w;
-    kn_put(w->t, "#if KN_FUSED\n");
-    kn_c_line(w, "i64 odd = 0;");
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (kn_c_divides(g, i, KN_F64) && g->l.loop[i] == loop)
-            kn_c_line(w, "odd |= by%d.odd;", kn_c_value_at(g, i)->in[1]);
-    kn_c_open(w, "if (!odd)");
-    g->quick = true;
-    kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
-    g->quick = false;
-    kn_c_close(w);
-    kn_c_line(w, "if (odd)");
-    kn_put(w->t, "#endif\n");
-    kn_c_block(w);
-    kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
-    kn_c_close(w);
-}
-
-/* KN_FOLD_LANES of them. */
-static void put_vector(kn_c_writing *g, int loop)
-{
-    if (kn_c_can_be_quick(g, loop))
-        put_quick_vector(g, loop);
-    else
-        kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
-}
-
 /* Fetches what later iterations read, or the next row's. */
 static void put_fetches(kn_c_writing *g, int loop)
 {
@@ -60,7 +30,7 @@ static void put_adding_loop(kn_c_writing *g, int loop)
     kn_c_line(w, "i64 from = 0;");
     kn_c_open(w, "for (; from + KN_FOLD_LANES <= n; from += KN_FOLD_LANES)");
     put_fetches(g, loop);
-    put_vector(g, loop);
+    kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
     kn_c_close(w);
     put_rest(g, loop);
     kn_c_join_accs(g, loop);
@@ -77,7 +47,7 @@ static void put_vectors(kn_c_writing *g, int loop)
     kn_c_line(w, "i64 from = 0;");
     kn_c_open(w, "do");
     put_fetches(g, loop);
-    put_vector(g, loop);
+    kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
     kn_c_close_as(w, "} while ((from += KN_FOLD_LANES) + KN_FOLD_LANES <= n);");
 }
 

@@ -143,8 +143,8 @@ static void put_back_function(kn_c_writer *w, int stage)
 }
 
 /* Fetches what the next tile has of an access: its rows, or of a store that is contiguous down the tile, its columns. A tile
- * has a little of so many rows that processors do not see them coming. */
-static void put_next_tile(kn_c_writer *w, const kn_access *acc, int at, bool store)
+ * has a little of so many rows that processors do not see them coming. store: which one it is; -1: it is read. */
+static void put_next_tile(kn_c_writer *w, const kn_access *acc, int at, int store)
 {
     const int down = w->axis - 1;
     const char *type = kn_c_type(w->k->bufs.data[acc->buf].dtype);
@@ -154,11 +154,11 @@ static void put_next_tile(kn_c_writer *w, const kn_access *acc, int at, bool sto
     if (acc->kind[down] != KN_STRIDE_PARAM)
         return;
     if (acc->kind[w->axis] == KN_STRIDE_ONE) {
-        if (store)
+        if (store >= 0 && kn_c_can_stream(w, store))
             kn_c_line(w, "if (!c->stream)");
         kn_c_line(w, "KN_FETCH_ROWS(%s + below * %s + beyond, %s, rows, columns, %d);", next, step,
-                  step, store);
-    } else if (store && acc->kind[w->axis] == KN_STRIDE_PARAM) {
+                  step, store >= 0);
+    } else if (store >= 0 && acc->kind[w->axis] == KN_STRIDE_PARAM) {
         kn_c_line(w, "if (%s == 1)", step);
         step = kn_c_printed(w, "num[%d]", at + 2 + w->axis);
         kn_c_line(w, "    KN_FETCH_ROWS(%s + below + beyond * %s, %s, columns, rows, 1);", next,
@@ -197,11 +197,11 @@ void kn_c_put_transpose(kn_c_writer *w, int stage)
         if (copied[v])
             put_turned(w, v);
         else if (read[v] && p->nest.values.data[v].kind == KN_V_LOAD && !is_read_before(p, v, read))
-            put_next_tile(w, kn_c_access(p, v), kn_c_number_of(p, false, v), false);
+            put_next_tile(w, kn_c_access(p, v), kn_c_number_of(p, false, v), -1);
     for (int s = 0; s < p->nest.stores.len; s++)
         if (p->nest.stores.data[s].kind == KN_STORE_ELEMENT &&
             p->nest.stores.data[s].stage == stage)
-            put_next_tile(w, &p->nest.stores.data[s].access, kn_c_number_of(p, true, s), true);
+            put_next_tile(w, &p->nest.stores.data[s].access, kn_c_number_of(p, true, s), s);
     kn_c_close(w);
     kn_put(w->t, "\n");
 }

@@ -106,8 +106,7 @@ int kn_c_rows_at_once(const kn_c_writer *w)
     bool late = false;
     for (int i = 0; i < nest->values.len; i++) {
         const kn_value *v = &nest->values.data[i];
-        late |= w->needed[i] && v->kind == KN_V_ELEM && !kn_c_is_group(v) &&
-                kn_c_is_function(v->op, nest->values.data[v->in[0]].dtype);
+        late |= w->needed[i] && !kn_c_is_group(v) && kn_c_takes_function(w->ph, i);
     }
     return w->mode == KN_C_SHORT && !w->ordered && late && nest->nsweeps > 1 ? nest->nsweeps : 1;
 }

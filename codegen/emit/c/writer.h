@@ -45,7 +45,8 @@ typedef struct kn_c_writer {
     bool *lane;       /* per value: it may differ from lane to lane */
     int *group_array; /* per value, cols: the array of a group value; -1 */
     int *kept;        /* per value: the row that keeps it; -1 */
-    int *over;        /* per value: the store whose memory keeps it instead; -1 */
+    int *
+        over; /* per value: the store whose memory keeps it instead, unless calls stream that; -1 */
     int *copy;        /* per value: the array of a block that its lanes are copied to first; -1 */
     bool *rolled;     /* per value: a gather of two runs, as of roll(): they are copied */
     int *store_copy;  /* per store: the array that they are copied from in the end; -1 */
@@ -112,8 +113,11 @@ const char *kn_c_op_of(kn_arena *a, kn_op op, kn_dtype type, kn_c_sign sign, con
 const char *kn_c_quotient(kn_arena *a, const char *x, double c);
 /* Is there an expression? */
 bool kn_c_is_inline(kn_op op, kn_dtype type, kn_dtype to);
-/* Is it one of functions.h? */
+/* Is it one of functions.h? Is value v computed by one? */
 bool kn_c_is_function(kn_op op, kn_dtype type);
+bool kn_c_takes_function(const kn_phase *p, int v);
+/* Has a phase vectors of 64 bytes where processors slow down for them? */
+bool kn_c_is_wide(const kn_phase *p);
 /* The type that accumulates a reduction that lanes add up by themselves; KN_NO_DTYPE: a fold does it. */
 kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red);
 /* Do loops over lanes add it up? */
@@ -169,7 +173,8 @@ void kn_c_find_lanes(kn_c_writer *w);
 
 /* Sets w->kept, w->over and w->rows of a walk. */
 void kn_c_place_kept(kn_c_writer *w);
-/* Where value v is kept: "(f32 *)(s->rows + 2 * c->row) + s->row". */
+/* Where value v is kept: "(f32 *)(s->rows + 2 * c->row) + s->row"; of what is kept over a store that may stream, a choice by
+ * c->stream. */
 const char *kn_c_kept_row(kn_c_writer *w, int v);
 
 /* ---- lanes.c ---- */
@@ -317,8 +322,9 @@ void kn_c_join_accs(kn_c_writing *g, int loop);
 void kn_c_put_lanes_from(kn_c_writing *g, int loop, const char *count);
 /* The same, a vector or two: what is converted by vectors of its own is so before and behind. */
 void kn_c_put_vector_of(kn_c_writing *g, int loop, const char *count);
-/* So many lanes at a time, all n, of which there are as many at least, with what is converted by vectors of its own or without. The last
- * ones may be some that were taken before: it does the same to them. So may the second ones of what is streamed, which are aligned. */
+/* So many lanes at a time, all n, of which there are as many at least, with what is converted by vectors of its own or without.
+ * The last ones may be some that were taken before: it does the same to them. So may the second ones of what is streamed, which
+ * are aligned. */
 void kn_c_put_overlapping(kn_c_writing *g, int loop, const char *lanes, bool converts);
 /* Does reduction r of the loop take its terms from memory, behind it? */
 bool kn_c_sums_terms(const kn_c_writing *g, int r, int loop);
