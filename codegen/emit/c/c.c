@@ -118,25 +118,10 @@ static bool put_walks(kn_text *t, const kn_kernel *k, int first, int end, kn_c_m
     return any;
 }
 
-/* gcc leaves vectors of 64 bytes alone on processors that slow down for them. Functions, sums of f32 in f64, extremes and
- * conversions of 16-bit floats gain more than that: they are many instructions for each vector, and half of them move
- * what belongs to other halves. */
+/* Asks for vectors of 64 bytes (kn_c_is_wide). */
 static const char wide[] = "#if defined(__AVX512F__) && !defined(__clang__)\n"
                            "#pragma GCC target(\"prefer-vector-width=512\")\n"
                            "#endif\n";
-
-bool kn_c_is_wide(const kn_phase *p)
-{
-    for (int v = 0; v < p->nest.values.len; v++) {
-        const kn_value *value = &p->nest.values.data[v];
-        if (kn_c_takes_function(p, v) || (value->kind == KN_V_LOAD && kn_is_half(value->dtype)))
-            return true;
-    }
-    for (int r = 0; r < p->nest.reds.len; r++)
-        if (p->nest.values.data[p->nest.reds.data[r].value].dtype == KN_F32)
-            return true;
-    return false;
-}
 
 kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, int phase, kn_c_mode mode)
 {

@@ -37,7 +37,9 @@ typedef struct kn_c_cut {
 } kn_c_cut;
 
 /* From so many bytes that a phase moves no cache is taken to hold what it wrote until somebody reads it. */
+#ifndef KN_STREAM_BYTES
 #define KN_STREAM_BYTES (32.0 * 1024 * 1024)
+#endif
 
 enum {
     KN_INLINE_WORK = 32 * 1024, /* steps over elements: less is not worth waking a thread */

@@ -75,6 +75,22 @@ bool kn_c_takes_function(const kn_phase *p, int v)
            kn_c_is_function(value->op, p->nest.values.data[value->in[0]].dtype);
 }
 
+/* gcc leaves vectors of 64 bytes alone on processors that slow down for them. Functions, sums of f32 in f64, extremes and
+ * conversions of 16-bit floats gain more than that: they are many instructions for each vector, and half of them move
+ * what belongs to other halves. */
+bool kn_c_is_wide(const kn_phase *p)
+{
+    for (int v = 0; v < p->nest.values.len; v++) {
+        const kn_value *value = &p->nest.values.data[v];
+        if (kn_c_takes_function(p, v) || (value->kind == KN_V_LOAD && kn_is_half(value->dtype)))
+            return true;
+    }
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (p->nest.values.data[p->nest.reds.data[r].value].dtype == KN_F32)
+            return true;
+    return false;
+}
+
 static const char *form_of(kn_op op, kn_dtype type)
 {
     if (kn_c_is_function(op, type))

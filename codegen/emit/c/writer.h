@@ -116,7 +116,7 @@ bool kn_c_is_inline(kn_op op, kn_dtype type, kn_dtype to);
 /* Is it one of functions.h? Is value v computed by one? */
 bool kn_c_is_function(kn_op op, kn_dtype type);
 bool kn_c_takes_function(const kn_phase *p, int v);
-/* Has a phase vectors of 64 bytes where processors slow down for them? */
+/* Does a phase ask for vectors of 64 bytes? */
 bool kn_c_is_wide(const kn_phase *p);
 /* The type that accumulates a reduction that lanes add up by themselves; KN_NO_DTYPE: a fold does it. */
 kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red);
