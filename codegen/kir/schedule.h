@@ -131,8 +131,8 @@ typedef struct kn_schedule {
     /* FLAT, ROWS of a single run: it is no multiple of vec, and the elements behind the last whole vector, its tail, are
      * taken one by one. It follows from vec and the extent */
     bool tail;
-    /* ROWS: the vectors of each run begin at its first element that is aligned in memory to so many elements, those of a vector
-     * or of a cache line; as many in each run of a group, wherever it begins. 0: otherwise. The other elements of a run, its
+    /* ROWS: the vectors of each run begin at its first element whose address is a multiple of so many elements (a vector's, or a
+     * cache line's); 0: they do not go by run. Each run of a group has as many, wherever it begins. Its other elements, the
      * edges at both ends, are taken one by one: kn_phase_whole(). All arrays that vectors walk have the same misalignment.
      * Vectors are held; edges of a single run are in registers, those of several each sweep loads again */
     int by_run;

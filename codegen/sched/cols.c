@@ -205,8 +205,8 @@ static int threads(const kn_phase *ph, const kn_target *target)
 /* A warp has all of a tile's groups. */
 void kn_bind_tile(kn_phase *ph)
 {
-    ph->how.locates_by_shuffles =
-        ph->how.tile && ph->nest.ngroup > 1 && ph->how.lanes <= KN_COLS_LANES;
+    ph->how.locates_by_shuffles = ph->how.walk == KN_WALK_COLS && ph->how.tile &&
+                                  ph->nest.ngroup > 1 && ph->how.lanes <= KN_COLS_LANES;
 }
 
 static void bind(const kn_site *at, kn_phase *ph, int block)

@@ -206,8 +206,8 @@ static void divide_into_tiles(kn_phase *ph, bool local)
 
 /* ---- tiles of rows ---- */
 
-/* Is an access of elements contiguous along `down`, and apart along `across`? However near its elements are there: of tiles of whole
- * groups all that lies between them is read, too. */
+/* Is an access of elements contiguous along `down`, and apart along `across`? However near its elements are there: of tiles of
+ * whole groups all that lies between them is read, too. */
 static bool lies_along(const kn_access *acc, int down, int across)
 {
     return acc && llabs(acc->stride[down]) == 1 && llabs(acc->stride[across]) > 1;

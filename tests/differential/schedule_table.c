@@ -20,6 +20,7 @@
  * one of its schedules is the emulator's. Options are
  *
  *     --schedule, --reuse, --fusion   those of the command
+ *     --max-threads N                 threads of a block at most
  *     --odd N                         so many layouts beside the compact one on the emulator; on the CPU at least one
  *     --runs N                        each N times, one after the other
  *     --units N, --smem BYTES         of the emulator as plans see it
@@ -107,6 +108,7 @@ static bool read_option(row *r, const char *name, const char *value)
         const char **word;
     } known[] = {{"--schedule", NULL, &r->options.schedule},
                  {"--reuse", NULL, &r->options.reuse},
+                 {"--max-threads", &r->options.max_threads, NULL},
                  {"--odd", &r->odd, NULL},
                  {"--runs", &r->runs, NULL},
                  {"--units", &r->units, NULL},

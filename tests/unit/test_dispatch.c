@@ -323,7 +323,8 @@ static uint64_t run_classes(null_context *n)
 
 /* Sizes are parameters: what is compiled depends on their class only. The bounds are what the schedules' classes
  * (threads, steps, vectors, whole or guarded batches, launch skew, axes that are left) come to; a size that leaks into a
- * kernel's structure breaks them. */
+ * kernel's structure breaks them. Most random rows begin at no vector: by run, from a vector or from a cache line on, they
+ * have blocks and steps of the same few numbers as rows that do, once more. */
 static void test_classes(void **state)
 {
     (void)state;
@@ -333,7 +334,7 @@ static void test_classes(void **state)
         null_context n;
         null_open(&n, &kn_malloc_allocator);
         n.dev.compile = note_kernel;
-        assert_in_range(softmax_classes(&n, seed), 1, 18);
+        assert_in_range(softmax_classes(&n, seed), 1, 22);
         assert_in_range(batchnorm_classes(&n, seed), 1, 14);
         null_close(&n);
     }

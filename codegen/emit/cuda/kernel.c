@@ -284,7 +284,7 @@ static void open_rows(kn_cuda_writer *w)
     if (kn_shares_block(w->k, w->ph))
         kn_cuda_line(w, "const int lane = threadIdx.x %% %d, row = threadIdx.x / %d;", tpg, tpg);
     else
-        kn_cuda_line(w, "const int lane = threadIdx.x;");
+        kn_cuda_line(w, "const int lane = threadIdx.x%s;", w->ph->how.tile ? ", row = 0" : "");
     if (!w->ph->how.cluster)
         kn_cuda_begin_peers(w);
     if (w->ph->how.mixed && w->ph->how.cluster) {
