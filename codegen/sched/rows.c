@@ -252,7 +252,7 @@ static int64_t sharing_blocks(const kn_phase *ph, const kn_target *target)
 
 /* Where registers would allow one large block a multiprocessor only, memory is idle at its barriers. So shared memory keeps
  * the groups where it has room for two blocks and there are groups for them. By run, too, a group that would take a block of
- * more than 512 threads is not kept in registers (measured: docs/lab/runs-that-begin-anywhere.md). */
+ * more than 512 threads is not kept in registers (docs/lab/runs-that-begin-anywhere.md). */
 static bool registers_keep(const kn_phase *ph, const kn_target *target)
 {
     int most = keepable_steps(ph, target);
