@@ -218,23 +218,37 @@ static void put_lanes(kn_c_writing *g, int loop, const char *lanes, bool convert
         kn_c_put_vector_of(g, loop, lanes);
 }
 
+/* Past the caches: in one loop, for its stores find out by themselves whether they are aligned. */
+static void put_streaming(kn_c_writing *g, int loop, int s, const char *lanes)
+{
+    kn_c_writer *w = g->w;
+    kn_c_line(w, "const i64 second = KN_SECOND(q%d + %s, %s);", s,
+              kn_c_store_subscript(g, s, "from"), lanes);
+    kn_c_open(w, "for (;;)");
+    put_lanes(g, loop, lanes, true);
+    kn_c_line(w, "if (from == n - %s)", lanes);
+    kn_c_line(w, "    break;");
+    kn_c_line(w, "from = KN_MIN(from == 0 ? second : from + %s, n - %s);", lanes, lanes);
+    kn_c_close(w);
+}
+
 void kn_c_put_overlapping(kn_c_writing *g, int loop, const char *lanes, bool converts)
 {
     kn_c_writer *w = g->w;
     const int s = kn_c_first_streamed(g, loop);
     kn_c_block(w);
     kn_c_line(w, "i64 from = 0;");
-    if (s >= 0)
-        kn_c_line(w, "const i64 second = KN_SECOND(q%d + %s, %s);", s,
-                  kn_c_store_subscript(g, s, "from"), lanes);
-    kn_c_open(w, "do");
-    put_lanes(g, loop, lanes, converts);
-    kn_c_close_as(w, "} while ((from += %s%s) + %s <= n);",
-                  s < 0 ? "" : "from == 0 ? second : ", lanes, lanes);
-    kn_c_open(w, "if (from < n)");
-    kn_c_line(w, "from = n - %s;", lanes);
-    put_lanes(g, loop, lanes, converts);
-    kn_c_close(w);
+    if (s >= 0) {
+        put_streaming(g, loop, s, lanes);
+    } else {
+        kn_c_open(w, "do");
+        put_lanes(g, loop, lanes, converts);
+        kn_c_close_as(w, "} while ((from += %s) + %s <= n);", lanes, lanes);
+        kn_c_open(w, "if (from < n)");
+        kn_c_line(w, "from = n - %s;", lanes);
+        put_lanes(g, loop, lanes, converts);
+        kn_c_close(w);
+    }
     kn_c_close(w);
 }
 
