@@ -66,7 +66,7 @@ bool kn_schedule_runs(const kn_site *at, const kn_phase *ph, kn_phase *by_run)
         kn_phase tried;
         if (!with_vectors(at, ph, vec, &tried))
             continue;
-        if (!least)
+        if (least <= 0)
             least = margin * kn_predict_phase_ns(at, ph);
         const double ns = share_runs(at, &tried);
         more = kn_rows_keep(&tried, at->target) != KN_KEEP_NONE;
