@@ -220,6 +220,14 @@ static bool suits_tile_of_rows(const kn_phase *ph, int i)
            lies_along(element_access(ph, i), ph->nest.ngroup - 1, ph->nest.naxes - 1);
 }
 
+static bool any_suits_tile_of_rows(const kn_phase *ph)
+{
+    bool any = false;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        any = any || suits_tile_of_rows(ph, i);
+    return any;
+}
+
 /* Is there also an access that rows suit? */
 static bool any_suits_rows(const kn_phase *ph)
 {
@@ -239,7 +247,7 @@ static int64_t members_of_tile(int64_t members)
     return kn_round_up(members, part);
 }
 
-/* Makes rows of the phase whose transposed loads go through tiles. False if there are none, or no room in any block. */
+/* Makes rows of the phase whose transposed loads, of which there are some, go through tiles. False if no block has room. */
 static bool make_tile_of_rows(const kn_site *at, kn_phase *ph)
 {
     if (ph->how.walk == KN_WALK_COLS) {
@@ -252,7 +260,7 @@ static bool make_tile_of_rows(const kn_site *at, kn_phase *ph)
         if (suits_tile_of_rows(ph, i))
             kn_push(at->arena, &ph->how.transposes, ((kn_transpose){.of = i, .vec = 1}));
     ph->how.tile = (int)members_of_tile(ph->nest.members);
-    if (!ph->how.transposes.len || !kn_rows_tile_lanes(ph, at->target))
+    if (!kn_rows_tile_lanes(ph, at->target))
         return false;
     kn_schedule_as(at->arena, ph, ph->how.vec);
     return true;
@@ -271,7 +279,8 @@ static bool may_have_tile_of_rows(const kn_site *at, const kn_phase *ph)
 
 bool kn_schedule_tile_of_rows(const kn_site *at, const kn_phase *ph, kn_phase *rows)
 {
-    if (!may_have_tile_of_rows(at, ph) || (ph->how.walk == KN_WALK_COLS && !any_suits_rows(ph)))
+    if (!may_have_tile_of_rows(at, ph) || !any_suits_tile_of_rows(ph) ||
+        (ph->how.walk == KN_WALK_COLS && !any_suits_rows(ph)))
         return false;
     *rows = kn_phase_copy(at->arena, ph);
     return make_tile_of_rows(at, rows);

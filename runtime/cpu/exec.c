@@ -302,12 +302,6 @@ static bool choose_cols(const kn_phase_plan *plan, const kn_phase *p)
             are_narrow(plan, p));
 }
 
-static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
-{
-    return ref->store >= 0 ? &p->nest.stores.data[ref->store].access
-                           : p->nest.values.data[ref->value].access;
-}
-
 /* Can blocks be tiles of the last two axes? */
 static bool can_tile(const kn_phase_plan *plan, const kn_phase *p)
 {
@@ -329,8 +323,8 @@ static bool is_transposed(const kn_phase_plan *plan, const kn_phase *p)
     bool transposed = false;
     for (int a = 0; a < plan->accesses.len; a++) {
         const kn_access_ref *ref = &plan->accesses.data[a];
-        transposed |= kn_access_transposed(access_of(p, ref), p->nest.naxes - 1, p->nest.naxes - 2,
-                                           ref->bytes);
+        transposed |= kn_access_transposed(kn_access_of(p, ref), p->nest.naxes - 1,
+                                           p->nest.naxes - 2, ref->bytes);
     }
     return transposed;
 }
@@ -373,23 +367,6 @@ static void choose_gathered(kn_job *job)
     }
 }
 
-/* Bytes of a member, of each array that has one for all groups and members. */
-static int moved(const kn_phase_plan *plan, const kn_phase *p)
-{
-    int bytes = 0;
-    uint64_t seen = 0;
-    for (int i = 0; i < plan->accesses.len; i++) {
-        const kn_access_ref *ref = &plan->accesses.data[i];
-        const kn_access *acc = access_of(p, ref);
-        bool all = ref->buf >= 0 && ref->buf < 64 && !(seen >> ref->buf & 1);
-        for (int a = 0; a < p->nest.naxes; a++)
-            all = all && acc->kind[a] != KN_STRIDE_ZERO;
-        bytes += all ? ref->bytes : 0;
-        seen |= all ? UINT64_C(1) << ref->buf : 0;
-    }
-    return bytes;
-}
-
 kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compiled)
 {
     const bool gathers = plan->by_rows && !(compiled && plan->nreds == 0);
@@ -401,7 +378,7 @@ kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compi
                         .kept = plan->kept ? KN_FRAME_MEMBERS : 0,
                         .work = plan->work,
                         .group_work = plan->group_buffers,
-                        .moved = moved(plan, p),
+                        .moved = plan->moved,
                         .run_rows = gathers ? ROW_LANES
                                     : plain ? PLAIN_LANES
                                             : RUN_LANES,
@@ -455,7 +432,7 @@ static void bind(const kn_job *job, kn_lane_access *lanes)
         void *base = ref->buf == KN_BUF_COUNT ? NULL : job->call->bufs[ref->buf];
         lanes[a].base = base;
         lanes[a].bytes = ref->bytes;
-        kn_lanes_bind(&lanes[a], p, access_of(p, ref), store ? store->once : 0, &axes);
+        kn_lanes_bind(&lanes[a], p, kn_access_of(p, ref), store ? store->once : 0, &axes);
     }
 }
 

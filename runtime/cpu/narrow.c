@@ -2,12 +2,6 @@
 
 #include <string.h>
 
-static const kn_access *access_of(const kn_phase *p, const kn_access_ref *ref)
-{
-    return ref->store >= 0 ? &p->nest.stores.data[ref->store].access
-                           : p->nest.values.data[ref->value].access;
-}
-
 /* The axis of a run, and its groups: all there are, or those at an index of the axes before it. */
 static int run_axis(const kn_phase *p) { return p->nest.ngroup - 1; }
 static int64_t run_of(const kn_phase *p) { return p->nest.axes[run_axis(p)].extent; }
@@ -28,7 +22,7 @@ static bool are_dense(const kn_phase_plan *plan, const kn_phase *p)
     for (int t = 0; t < plan->nstages; t++)
         for (int i = 0; i < plan->stages[t].accesses.len; i++) {
             const kn_access_ref *ref = &plan->accesses.data[plan->stages[t].accesses.data[i]];
-            if (!is_dense(p, access_of(p, ref)))
+            if (!is_dense(p, kn_access_of(p, ref)))
                 return false;
         }
     return true;

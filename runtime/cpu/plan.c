@@ -376,6 +376,23 @@ static kn_status plan_sweep(planner *pl, int t)
     return KN_OK;
 }
 
+/* Bytes of a member, of each array that has one for all groups and members. */
+static int moved_by(const kn_phase_plan *plan, const kn_phase *p)
+{
+    int bytes = 0;
+    uint64_t seen = 0;
+    for (int i = 0; i < plan->accesses.len; i++) {
+        const kn_access_ref *ref = &plan->accesses.data[i];
+        const kn_access *acc = kn_access_of(p, ref);
+        bool all = ref->buf >= 0 && ref->buf < 64 && !(seen >> ref->buf & 1);
+        for (int a = 0; a < p->nest.naxes; a++)
+            all = all && acc->kind[a] != KN_STRIDE_ZERO;
+        bytes += all ? ref->bytes : 0;
+        seen |= all ? UINT64_C(1) << ref->buf : 0;
+    }
+    return bytes;
+}
+
 static kn_status plan_phase(planner *pl)
 {
     const kn_phase *p = pl->phase;
@@ -415,6 +432,7 @@ static kn_status plan_phase(planner *pl)
     find_rows(pl);
     find_kept(pl);
     KN_TRY(find_accesses(pl));
+    plan->moved = moved_by(plan, p);
     for (int v = 0; v < p->nest.values.len; v++) {
         plan->group_buffer[v] = -1;
         if (pl->needed[v] && is_fixed(&p->nest.values.data[v]))

@@ -55,6 +55,12 @@ typedef struct kn_access_ref {
     int buf, bytes;
 } kn_access_ref;
 
+static inline const kn_access *kn_access_of(const kn_phase *p, const kn_access_ref *ref)
+{
+    return ref->store >= 0 ? &p->nest.stores.data[ref->store].access
+                           : p->nest.values.data[ref->value].access;
+}
+
 typedef struct kn_phase_plan {
     int nvalues;
     KN_VEC(kn_access_ref) accesses;
@@ -76,7 +82,8 @@ typedef struct kn_phase_plan {
     int kept;          /* row buffers, of KN_FRAME_MEMBERS elements of all lanes */
     int *group_buffer; /* per value: the group buffer, or -1 */
     int group_buffers;
-    int work;                 /* steps of all sweeps, the cost of a member */
+    int work;  /* steps of all sweeps, the cost of a member */
+    int moved; /* bytes of a member, of each array that has one for all groups and members */
     int row_lanes, col_lanes; /* the most lanes of a block */
     size_t widest;            /* bytes of a lane in the widest buffer */
     size_t frame_bytes;       /* a worker's memory, for rows or columns */

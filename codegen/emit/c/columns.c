@@ -97,22 +97,19 @@ static bool sums_floats(kn_c_writing *g, int loop)
     return any;
 }
 
-/* `count` members from the first on that is left. Stores of bytes are no vectors of so few lanes. */
-static void put_members(kn_c_writing *g, int loop, int count)
+/* Can vectors begin at lanes that were taken before, so few at a time? Stores of bytes are no vectors of them. */
+static bool can_overlap(const kn_c_writing *g, int loop)
+{
+    return !g->w->ordered && !kn_c_stores_over_kept(g, loop) && !kn_c_stores_bytes(g, loop);
+}
+
+static void put_cached_members(kn_c_writing *g, int loop, int count)
 {
     kn_c_writer *w = g->w;
-    const bool can = !w->ordered && !kn_c_stores_over_kept(g, loop) && !kn_c_stores_bytes(g, loop);
+    const bool can = can_overlap(g, loop);
     const bool gains = can && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
-    const bool streams = can && kn_c_begin_streams(g, loop, "KN_COLUMN_LANES");
-    if (streams) { /* what stores takes one member at a time: at_once() */
-        opens_members(g, 1);
-        kn_c_put_overlapping(g, loop, "KN_COLUMN_LANES", true);
-        kn_c_end_streams(g);
-    }
     if (!gains && !(can && count > 1 && sums_floats(g, loop))) {
         put_lanes_of_members(g, loop, count, true);
-        if (streams)
-            kn_c_close(w);
         return;
     }
     kn_c_open(w, gains ? "if (n >= KN_COLUMN_LANES)" : "if (KN_TERMS && n >= KN_COLUMN_LANES)");
@@ -121,8 +118,20 @@ static void put_members(kn_c_writing *g, int loop, int count)
     kn_c_open(w, "} else");
     put_lanes_of_members(g, loop, count, !gains);
     kn_c_close(w);
+}
+
+/* `count` members from the first on that is left; what stores takes one at a time: at_once(). */
+static void put_members(kn_c_writing *g, int loop, int count)
+{
+    const bool streams = can_overlap(g, loop) && kn_c_begin_streams(g, loop, "KN_COLUMN_LANES");
+    if (streams) {
+        opens_members(g, 1);
+        kn_c_put_overlapping(g, loop, "KN_COLUMN_LANES", true);
+        kn_c_end_streams(g);
+    }
+    put_cached_members(g, loop, count);
     if (streams)
-        kn_c_close(w);
+        kn_c_close(g->w);
 }
 
 /* Does the phase merge what an earlier one left for each part of a split? Those are few. */

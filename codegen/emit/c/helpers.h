@@ -83,6 +83,18 @@ typedef long long kn_quarter_line __attribute__((vector_size(16), may_alias));
 #endif
 #define KN_LINE_ALIGNED __attribute__((aligned(64)))
 
+/* Whole pieces of kn_put_past(), from byte k on. */
+#define KN_PUT_PIECES(piece, PAST)                                                                 \
+    KN_UNROLL                                                                                      \
+    for (; k + sizeof(piece) <= bytes; k += sizeof(piece)) {                                       \
+        piece v;                                                                                   \
+        __builtin_memcpy(&v, f + k, sizeof v);                                                     \
+        if (past)                                                                                  \
+            PAST((piece *)(void *)(t + k), v);                                                     \
+        else                                                                                       \
+            __builtin_memcpy(t + k, &v, sizeof v);                                                 \
+    }
+
 /* Stores a vector of lanes, past the caches if it is aligned. */
 static inline __attribute__((always_inline)) void kn_put_past(void *to, const void *from, u64 bytes)
 {
@@ -91,25 +103,9 @@ static inline __attribute__((always_inline)) void kn_put_past(void *to, const vo
     const int past = ((u64)t & ((bytes < 64 ? bytes : 64) - 1)) == 0;
     u64 k = 0;
 #ifdef KN_PAST_32
-    KN_UNROLL
-    for (; k + 32 <= bytes; k += 32) {
-        kn_half_line v;
-        __builtin_memcpy(&v, f + k, 32);
-        if (past)
-            KN_PAST_32((kn_half_line *)(void *)(t + k), v);
-        else
-            __builtin_memcpy(t + k, &v, 32);
-    }
+    KN_PUT_PIECES(kn_half_line, KN_PAST_32)
 #endif
-    KN_UNROLL
-    for (; k < bytes; k += 16) {
-        kn_quarter_line v;
-        __builtin_memcpy(&v, f + k, 16);
-        if (past)
-            KN_PAST_16((kn_quarter_line *)(void *)(t + k), v);
-        else
-            __builtin_memcpy(t + k, &v, 16);
-    }
+    KN_PUT_PIECES(kn_quarter_line, KN_PAST_16)
 }
 
 /* Of a loop by so many lanes: where its second vector begins, aligned. It takes some lanes of the first again. */

@@ -45,8 +45,7 @@ typedef struct kn_c_writer {
     bool *lane;       /* per value: it may differ from lane to lane */
     int *group_array; /* per value, cols: the array of a group value; -1 */
     int *kept;        /* per value: the row that keeps it; -1 */
-    int *
-        over; /* per value: the store whose memory keeps it instead, unless calls stream that; -1 */
+    int *over;        /* per value: the store whose memory keeps it, unless that is streamed; -1 */
     int *copy;        /* per value: the array of a block that its lanes are copied to first; -1 */
     bool *rolled;     /* per value: a gather of two runs, as of roll(): they are copied */
     int *store_copy;  /* per store: the array that they are copied from in the end; -1 */
