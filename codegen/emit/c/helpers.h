@@ -108,6 +108,13 @@ static inline __attribute__((always_inline)) void kn_put_past(void *to, const vo
     KN_PUT_PIECES(kn_quarter_line, KN_PAST_16)
 }
 
+/* Is a run of n elements at p, and at each multiple of step from there, long enough, or of whole lines, to go past the caches? */
+#define KN_SUITS_STREAM(p, n, step)                                                                \
+    ((u64)(n) * sizeof *(p) >= KN_LONG_RUN ||                                                      \
+     ((u64)(n) * sizeof *(p) >= KN_LINES_RUN &&                                                    \
+      (((u64)(p) | (u64)(n) * sizeof *(p) | (u64)(step) * sizeof *(p)) & 63) == 0))
+enum { KN_LONG_RUN = 4096, KN_LINES_RUN = 256 }; /* bytes */
+
 /* Of a loop by so many lanes: where its second vector begins, aligned. It takes some lanes of the first again. */
 #define KN_SECOND(to, lanes)                                                                       \
     ((u64)(to) % sizeof *(to) == 0                                                                 \

@@ -1,7 +1,8 @@
 /* Stores that go past the caches (non-temporal). A line of memory that is written is read first otherwise, a third of all that a
  * copy moves; and what is written where arrays are larger than the caches is gone before anybody reads it. So calls that move
  * enough bytes (kn_c_call.stream) store whole vectors so, where those are aligned: loops put a vector's lanes into an array of
- * its own first, which compilers keep in a register. */
+ * its own first, which compilers keep in a register. Not for short runs that are no whole lines: a line of which a part is
+ * stored so and a part not goes to memory twice, and processors fetch lines beside those that are written otherwise. */
 #include "codegen/emit/c/writer.h"
 
 static bool is_read_by_kernel(const kn_c_writer *w, int buf)
@@ -75,7 +76,12 @@ bool kn_c_begin_streams(kn_c_writing *g, int loop, const char *lanes)
         g->streams = false;
         return false;
     }
-    kn_c_open(g->w, "if (c->stream && n >= %s)", lanes);
+    const int s = kn_c_first_streamed(g, loop);
+    const kn_access *acc = kn_c_store_access(g->w->ph, s);
+    const int member = g->w->ph->nest.naxes - 1;
+    const bool steps = g->w->members && acc->kind[member] == KN_STRIDE_PARAM;
+    kn_c_open(g->w, "if (c->stream && n >= %s && KN_SUITS_STREAM(q%d, n, %s))", lanes, s,
+              steps ? kn_c_printed(g->w, "step%d", kn_c_member_stride(g->w->ph, true, s)) : "0");
     return true;
 }
 
