@@ -139,7 +139,7 @@ static void put_threads(kn_text *t, const kn_phase *ph)
 }
 
 /* The vectors, steps and tiles of a thread. */
-static void put_steps(const subject *s, kn_text *t, const kn_kernel *k, const kn_phase *ph)
+static void put_steps(kn_text *t, const kn_kernel *k, const kn_phase *ph)
 {
     if (ph->how.vec > 1)
         kn_putf(t, "; vectors of %d%s", ph->how.vec,
@@ -151,7 +151,13 @@ static void put_steps(const subject *s, kn_text *t, const kn_kernel *k, const kn
         kn_putf(t, "; %d step%s a thread", ph->how.steps, ph->how.steps == 1 ? "" : "s");
     if (kn_tile_bytes(ph, k->threads))
         kn_putf(t, "; tiles of %d members", ph->how.tile);
+}
+
+static void put_transposed(const subject *s, kn_text *t, const kn_kernel *k, const kn_phase *ph)
+{
     list transposed = {.a = t->arena};
+    if (!kn_explains_gpu(s) && ph->how.transposes.len)
+        kn_putf(t, "; by bands of %d groups", kn_band_of(ph));
     for (int i = 0; i < ph->how.transposes.len; i++) {
         const kn_access *acc = kn_transposed_access(ph, &ph->how.transposes.data[i]);
         put_in_list(&transposed, t, "; ", kn_explain_array(s, &k->bufs.data[acc->buf]));
@@ -164,8 +170,9 @@ static void put_schedule(const subject *s, const kn_kernel *k, const kn_phase *p
     kn_text t = kn_text_new(s->t->arena);
     if (kn_explains_gpu(s)) {
         put_threads(&t, ph);
-        put_steps(s, &t, k, ph);
+        put_steps(&t, k, ph);
     }
+    put_transposed(s, &t, k, ph);
     put_kept(s, &t, k, ph);
     if (ph->how.split || ph->how.mixed)
         kn_putf(&t, "; %s split in %lld", ph->how.split ? "members" : "groups",

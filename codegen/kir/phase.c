@@ -1,6 +1,7 @@
 #include "codegen/kir/phase.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/integer.h"
@@ -499,4 +500,22 @@ bool kn_are_only_stored(const kn_phase *p, int sweep)
     for (int i = 0; i < p->nest.values.len; i++)
         only = only && kn_value_at(p, i)->kind != KN_V_GATHER;
     return only;
+}
+
+int kn_band_of(const kn_phase *p)
+{
+    enum { LINE = 64, FEWEST = 8, ROOM = 512 * 1024 };
+    int bytes = 0, narrowest = LINE / FEWEST, least = 1;
+    for (int i = 0; i < p->how.transposes.len; i++) {
+        const kn_transpose *t = &p->how.transposes.data[i];
+        const int each = kn_bytes(kn_transposed_type(p, t));
+        bytes += each;
+        narrowest = each < narrowest ? each : narrowest;
+        if (llabs(kn_transposed_access(p, t)->stride[p->nest.ngroup - 1]) == 1)
+            least = FEWEST;
+    }
+    int band = LINE / narrowest;
+    while (band > least && band * p->nest.members * bytes > ROOM)
+        band /= 2;
+    return bytes && band * p->nest.members * bytes <= ROOM ? band : 0;
 }

@@ -104,7 +104,8 @@ static double waits_for_tiles(const kn_model *m, const kn_phase *ph, int sweep, 
 static double waits_for_tile_of_rows(const kn_phase *ph)
 {
     double waits = 0;
-    for (int i = 0; i < ph->how.transposes.len && ph->how.walk == KN_WALK_ROWS; i++) {
+    for (int i = 0; i < ph->how.transposes.len && ph->how.walk == KN_WALK_ROWS && ph->how.tile;
+         i++) {
         const int bytes = kn_bytes(kn_transposed_type(ph, &ph->how.transposes.data[i]));
         waits += (double)kn_ceil_div(kn_ceil_div(ph->nest.members, ph->how.tpg),
                                      kn_tile_batch(ph, bytes));

@@ -434,7 +434,7 @@ bool kn_loads_whole_tile(const kn_phase *p)
 int kn_tile_bytes(const kn_phase *p, int threads)
 {
     int total = 0;
-    for (int i = 0; i < p->how.transposes.len; i++) {
+    for (int i = 0; i < p->how.transposes.len && p->how.tile; i++) {
         const kn_transpose *t = &p->how.transposes.data[i];
         if (kn_in_tile(t))
             total += kn_tile_bytes_of(p, kn_bytes(kn_transposed_type(p, t)), threads);

@@ -31,8 +31,18 @@ enum {
     TILE_STEP_COST = 12, /* of a vector between memory and the tile */
     TO_ROWS_COST =
         10, /* of an element that goes to a tile of rows, besides the loads of the sweeps */
+    STRIDED_COST = 12,   /* CPU: of an element that no vector reads */
     TILE_START_COST = 80 /* of a thread's share of a tile, where blocks take one at a time */
 };
+
+/* Is value i read element by element, by rows or columns of a CPU? Of every second element it is vectors that are read. */
+static bool is_strided(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    const int va = kn_phase_vector_axis(ph);
+    return ph->nest.ngroup > 0 && v->kind == KN_V_LOAD && va >= 0 && v->access->stride[va] > 2 &&
+           !kn_transpose_of(ph, i);
+}
 
 static double accumulating(const kn_phase *ph, int red)
 {
@@ -150,6 +160,8 @@ double kn_model_additions(kn_model *m, const kn_phase *ph)
             int cost = v->kind == KN_V_ELEM ? kn_ops[v->op].cost : KN_LOAD_COST;
             if (!gpu && kn_is_elem(v, KN_OP_DIV) && v->dtype == KN_F32)
                 cost = CPU_DIVISION;
+            if (!gpu && is_strided(ph, i))
+                cost += STRIDED_COST;
             bool costly = cost > KN_FUNCTION_COST;
             double wide = v->dtype != KN_F64 ? 1 : costly ? m->m->wide : DOUBLE;
             if (gpu && is_renamed(ph, v))

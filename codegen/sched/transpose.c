@@ -5,7 +5,8 @@
  *
  *   columns      their transposed accesses go through tiles: the result of a softmax that is stored transposed
  *   rows         if no reductions are left, as behind a split one: become columns; else their transposed loads go through a
- *                tile of whole groups, where shared memory has room for those that a block takes at a time
+ *                tile of whole groups, where shared memory has room for those that a block takes at a time; on a CPU
+ *                their transposed stores too, where the second-level cache has room for those of a line
  *   elementwise  becomes columns: the members are the axis along which most of the transposed arrays are contiguous, the
  *                groups all others; divided into one tile each; of the CPU, only its last two axes may change places
  *
@@ -213,18 +214,52 @@ static bool lies_along(const kn_access *acc, int down, int across)
     return acc && llabs(acc->stride[down]) == 1 && llabs(acc->stride[across]) > 1;
 }
 
-/* Is load i of rows one that a tile could bring: contiguous along the groups? */
-static bool suits_tile_of_rows(const kn_phase *ph, int i)
+/* Is an access of rows on a CPU contiguous along the groups, or along another axis of the members than the last? Few groups are
+ * read as quickly element by element. */
+static bool is_turned(const kn_phase *ph, const kn_access *acc)
 {
-    return i < ph->nest.values.len &&
-           lies_along(element_access(ph, i), ph->nest.ngroup - 1, ph->nest.naxes - 1);
+    enum { FEWEST = 8 };
+    const int last = ph->nest.naxes - 1, group = ph->nest.ngroup - 1;
+    bool any = ph->nest.axes[group].extent >= FEWEST && lies_along(acc, group, last);
+    for (int a = ph->nest.ngroup; a < last; a++)
+        any = any || lies_along(acc, a, last);
+    return any;
 }
 
-static bool any_suits_tile_of_rows(const kn_phase *ph)
+/* Has a group gaps, or another order, in the array? */
+static bool is_in_runs(const kn_phase *ph, const kn_access *acc)
+{
+    const int last = ph->nest.naxes - 1;
+    bool runs = false;
+    for (int a = ph->nest.ngroup; a < last; a++)
+        runs = runs || acc->stride[a] != acc->stride[a + 1] * ph->nest.axes[a + 1].extent;
+    return runs && acc->stride[last] != 0;
+}
+
+/* Could access i of a CPU's rows go through a band? `alone`: even if no other did. */
+static bool suits_band(const kn_site *at, const kn_phase *ph, int i, bool alone)
+{
+    const kn_access *acc = element_access(ph, i);
+    const int bytes = acc ? kn_bytes(at->bufs[acc->buf].dtype) : 0;
+    return bytes > 1 && bytes <= 8 && (is_turned(ph, acc) || (!alone && is_in_runs(ph, acc)));
+}
+
+/* Could access i of rows go through a tile? Stores do on CPUs only. */
+static bool suits_tile_of_rows(const kn_site *at, const kn_phase *ph, int i, bool alone)
+{
+    const bool load = i < ph->nest.values.len;
+    if (load && ph->nest.values.data[i].kind != KN_V_LOAD)
+        return false;
+    return at->target->sm == 0
+               ? suits_band(at, ph, i, alone)
+               : load && lies_along(element_access(ph, i), ph->nest.ngroup - 1, ph->nest.naxes - 1);
+}
+
+static bool any_suits_tile_of_rows(const kn_site *at, const kn_phase *ph)
 {
     bool any = false;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        any = any || suits_tile_of_rows(ph, i);
+    for (int i = 0; i < kn_accesses(ph); i++)
+        any = any || suits_tile_of_rows(at, ph, i, true);
     return any;
 }
 
@@ -256,11 +291,14 @@ static bool make_tile_of_rows(const kn_site *at, kn_phase *ph)
     }
     if (ph->how.unaligned || ph->how.linear || ph->how.tail)
         return false;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        if (suits_tile_of_rows(ph, i))
-            kn_push(at->arena, &ph->how.transposes, ((kn_transpose){.of = i, .vec = 1}));
-    ph->how.tile = (int)members_of_tile(ph->nest.members);
-    if (!kn_rows_tile_lanes(ph, at->target))
+    const int loads = ph->nest.values.len;
+    for (int i = 0; i < kn_accesses(ph); i++)
+        if (suits_tile_of_rows(at, ph, i, false))
+            kn_push(
+                at->arena, &ph->how.transposes,
+                ((kn_transpose){.store = i >= loads, .of = i < loads ? i : i - loads, .vec = 1}));
+    ph->how.tile = at->target->sm ? (int)members_of_tile(ph->nest.members) : 0;
+    if (at->target->sm ? !kn_rows_tile_lanes(ph, at->target) : kn_band_of(ph) == 0)
         return false;
     kn_schedule_as(at->arena, ph, ph->how.vec);
     return true;
@@ -269,17 +307,17 @@ static bool make_tile_of_rows(const kn_site *at, kn_phase *ph)
 static bool may_have_tile_of_rows(const kn_site *at, const kn_phase *ph)
 {
     const kn_division force = at->force->division;
-    return at->target->sm && !ph->universal && !ph->local && !ph->how.mixed && !ph->how.split &&
-           !ph->how.resident && !kn_phase_in_order(ph) && !kn_is_invariant(ph) &&
-           ph->how.walk != KN_WALK_FLAT && ph->nest.reds.len > 0 && ph->nest.ngroup > 0 &&
-           ph->nest.ngroup < ph->nest.naxes && ph->nest.groups > 0 && ph->nest.members > 1 &&
-           ph->nest.members <= KN_MOST_TILE_BYTES &&
+    return !ph->universal && !ph->local && !ph->how.mixed && !ph->how.split && !ph->how.resident &&
+           !kn_phase_in_order(ph) && !kn_is_invariant(ph) && ph->how.walk != KN_WALK_FLAT &&
+           ph->nest.reds.len > 0 && ph->nest.ngroup > 0 && ph->nest.ngroup < ph->nest.naxes &&
+           ph->nest.groups > 0 && ph->nest.members > 1 &&
+           (at->target->sm == 0 || ph->nest.members <= KN_MOST_TILE_BYTES) &&
            (force == KN_DIVIDE_BY_COST || force == KN_DIVIDE_TILES);
 }
 
 bool kn_schedule_tile_of_rows(const kn_site *at, const kn_phase *ph, kn_phase *rows)
 {
-    if (!may_have_tile_of_rows(at, ph) || !any_suits_tile_of_rows(ph) ||
+    if (!may_have_tile_of_rows(at, ph) || !any_suits_tile_of_rows(at, ph) ||
         (ph->how.walk == KN_WALK_COLS && !any_suits_rows(ph)))
         return false;
     *rows = kn_phase_copy(at->arena, ph);
@@ -293,10 +331,12 @@ static int widest_transpose(const kn_site *at, const kn_phase *ph, const kn_tran
 {
     const int n = t->store ? ph->nest.stores.len : ph->nest.values.len;
     const int i = t->store ? ph->nest.values.len + t->of : t->of;
-    const kn_access *acc = ph->how.tile && t->of < n ? element_access(ph, i) : NULL;
+    const bool tiles = ph->how.tile || at->target->sm == 0;
+    const kn_access *acc = tiles && t->of < n ? element_access(ph, i) : NULL;
     if (acc && ph->how.walk == KN_WALK_ROWS)
-        return suits_tile_of_rows(ph, i);
-    return acc && is_transposed(ph, at->bufs, acc) ? transposed_vector(at, ph, acc) : 0;
+        return suits_tile_of_rows(at, ph, i, false);
+    return acc && ph->how.tile && is_transposed(ph, at->bufs, acc) ? transposed_vector(at, ph, acc)
+                                                                   : 0;
 }
 
 const char *kn_broken_transpose(const kn_site *at, const kn_phase *ph, const kn_schedule *shaped,
@@ -316,6 +356,10 @@ const char *kn_broken_transpose(const kn_site *at, const kn_phase *ph, const kn_
         if (before && t->in_registers != before->in_registers)
             return "registers transpose all accesses or none";
     }
+    if (at->target->sm == 0)
+        return ph->how.transposes.len && kn_band_of(ph) == 0
+                   ? "the cache has no room for such tiles"
+                   : NULL;
     const int64_t room =
         ph->how.walk == KN_WALK_ROWS ? kn_rows_tile_room(ph, at->target) : KN_MOST_TILE_BYTES;
     return kn_tile_bytes(ph, threads) > room ? "a block has no shared memory for such tiles" : NULL;

@@ -346,10 +346,23 @@ static bool can_be_short(const kn_phase_plan *plan, const kn_phase *p)
 
 kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p)
 {
+    const bool turned = kn_c_can_be_turned(p) && !plan->ordered && kn_band_of(p) > 0;
     return choose_cols(plan, p)      ? KN_C_COLS
            : choose_squares(plan, p) ? KN_C_TILES
-           : can_be_short(plan, p)   ? KN_C_SHORT
+           : can_be_short(plan, p)   ? turned ? KN_C_TURNED_SHORT : KN_C_SHORT
+           : turned                  ? KN_C_TURNED
                                      : KN_C_ROWS;
+}
+
+/* Bytes of the arrays of a band. */
+static size_t band_bytes(const kn_phase *p, int64_t band)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < p->how.transposes.len && band; i++) {
+        const int each = kn_bytes(kn_transposed_type(p, &p->how.transposes.data[i]));
+        bytes += band * kn_band_row(p->nest.members, each) * each;
+    }
+    return (size_t)bytes;
 }
 
 /* The interpreter's rows of which each is found by an index are tiles, for many rows of which indices are computed at a
@@ -411,6 +424,10 @@ static bool cut(kn_job *job, const kn_cpu_machine *machine, bool compiled)
         int64_t area =
             p->nest.axes[p->nest.naxes - 2].extent * p->nest.axes[p->nest.naxes - 1].extent;
         e.tiles = p->nest.members / area * tiles_down(job) * tiles_across(job);
+    }
+    if (job->band) {
+        const int64_t last = p->nest.axes[p->nest.ngroup - 1].extent;
+        e.tiles = p->nest.groups / last * kn_ceiling(last, job->band);
     }
     job->cut = kn_cut(&shape, job->cols, &e);
     return job->cut.several;
@@ -559,7 +576,8 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, const kn_c
     kn_pool *const pool = machine->pool;
     native_numbers numbers;
     const size_t slot = kn_cpu_slot_bytes(job->plan), row = kn_cpu_row_bytes(job->plan);
-    const size_t mine = ((size_t)code->slots * slot + (size_t)code->rows * row + 63) & ~(size_t)63;
+    const size_t own = ((size_t)code->slots * slot + (size_t)code->rows * row + 63) & ~(size_t)63;
+    const size_t mine = own + band_bytes(job->phase, job->band);
     char *scratch = kn_pool_borrow(pool, mine + place_numbers(job, NULL, &numbers));
     if (!scratch)
         return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", job->kernel->name);
@@ -585,6 +603,7 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, const kn_c
                              .run_step = job->cut.run_step,
                              .slot = (int64_t)slot,
                              .row = (int64_t)row,
+                             .band = job->band,
                              .stream = job->cut.stream,
                              .bad = job->bad}};
     n.call.beside = kn_cpu_beside(job);
@@ -618,6 +637,8 @@ static kn_status run_phase(const kn_cpu_machine *machine, const kn_cpu_code *cod
     kn_bad_index bad = {0};
     job->bad = &bad;
     const bool scatters = job->cols && p->how.scatter_sum; /* compiled code takes all members */
+    job->band =
+        native.work && (mode == KN_C_TURNED || mode == KN_C_TURNED_SHORT) ? kn_band_of(p) : 0;
     KN_TRY(native.work && !scatters ? run_native(job, &native, machine)
                                     : interpret(code->plan, job, machine));
     return bad.found ? fail_index(job->kernel, p, &bad) : KN_OK;

@@ -34,6 +34,11 @@ static bool may_overlap(const kn_c_writer *w)
     return false;
 }
 
+bool kn_c_can_be_turned(const kn_phase *p)
+{
+    return p->how.walk == KN_WALK_ROWS && p->how.transposes.len > 0 && !p->how.split;
+}
+
 const char *kn_c_refusal(const kn_phase *p)
 {
     if (p->local || p->how.mixed || p->how.cluster)
@@ -83,10 +88,14 @@ static bool can_be_tiles(const kn_phase *p)
 
 static bool can_walk(const kn_phase *p, kn_c_mode mode)
 {
-    return mode == KN_C_ROWS    ? true
-           : mode == KN_C_SHORT ? kn_c_can_be_short(p)
-           : mode == KN_C_COLS  ? p->how.walk != KN_WALK_FLAT && p->nest.ngroup > 0
-                                : can_be_tiles(p);
+    switch (mode) {
+    case KN_C_ROWS: return true;
+    case KN_C_SHORT: return kn_c_can_be_short(p);
+    case KN_C_COLS: return p->how.walk != KN_WALK_FLAT && p->nest.ngroup > 0;
+    case KN_C_TILES: return can_be_tiles(p);
+    case KN_C_TURNED: return kn_c_can_be_turned(p);
+    default: return kn_c_can_be_turned(p) && kn_c_can_be_short(p);
+    }
 }
 
 static void put_phase(kn_c_writer *w, kn_c_phase *info)
@@ -95,7 +104,10 @@ static void put_phase(kn_c_writer *w, kn_c_phase *info)
     w->ordered = may_overlap(w);
     kn_putf(w->t, "/* ---- phase %d by %s: %s ---- */\n\n", w->p, kn_c_mode_text(w->mode),
             w->ph->nest.name);
-    kn_c_put_walk(w);
+    if (w->mode == KN_C_TURNED || w->mode == KN_C_TURNED_SHORT)
+        kn_c_put_turned(w);
+    else
+        kn_c_put_walk(w);
     info->function = kn_c_printed(w, "%s_work", kn_c_state(w));
     info->slots = w->slots;
     info->rows = w->rows;

@@ -91,6 +91,7 @@ typedef struct kn_c_call {
      * `most` lanes. */
     __INT64_TYPE__ most, run, run_step;
     __INT64_TYPE__ slot, row; /* bytes of a block's array, and of a row's that later sweeps read */
+    __INT64_TYPE__ band;      /* turned: groups of a band, at most */
     int stream;               /* does it move so much that stores go past the caches? */
     kn_bad_index *bad;
     /* Narrow columns: so many members of all groups lie side by side, and are as many lanes (a power of 2); the same call of
@@ -98,6 +99,13 @@ typedef struct kn_c_call {
     __INT64_TYPE__ beside;
     const struct kn_c_call *side;
 } kn_c_call;
+
+/* Elements from row to row of a band of rows of so many, as lines an odd number: rows of a power of two drive each other out of
+ * the cache. */
+static inline __INT64_TYPE__ kn_band_row(__INT64_TYPE__ members, __INT64_TYPE__ bytes)
+{
+    return (((members * bytes + 63) / 64) | 1) * 64 / bytes;
+}
 
 /* Works on units [unit, end). The memory at `scratch` is the worker's. */
 typedef void kn_c_work(const kn_c_call *c, __INT64_TYPE__ unit, __INT64_TYPE__ end, char *scratch);

@@ -19,6 +19,7 @@
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
  *   transpose.c tiles of what is contiguous down a tile, copied so that its rows are
  *   walk.c      the walks: groups, members, blocks
+ *   turned.c    rows by bands, whose transposed arrays are copied
  *   c.c         the translation unit */
 #ifndef KN_CODEGEN_C_WRITER_H
 #define KN_CODEGEN_C_WRITER_H
@@ -175,6 +176,11 @@ void kn_c_place_kept(kn_c_writer *w);
 /* Where value v is kept: "(f32 *)(s->rows + 2 * c->row) + s->row"; of what is kept over a store that may stream, a choice by
  * c->stream. */
 const char *kn_c_kept_row(kn_c_writer *w, int v);
+
+/* ---- transpose.c ---- */
+
+/* The unsigned type whose vectors turn elements of so many bytes; NULL: none does. */
+const char *kn_c_turned_by(int bytes);
 
 /* ---- lanes.c ---- */
 
@@ -396,5 +402,13 @@ void kn_c_put_packed_block(kn_c_writer *w, int stage);
 
 /* Prepares and writes the walk w->mode of a phase. */
 void kn_c_put_walk(kn_c_writer *w);
+
+/* ---- turned.c ---- */
+
+/* made of band.h by the build */
+extern const char kn_c_band[];
+
+/* The walk of a phase by bands, and that of the rows that it calls. */
+void kn_c_put_turned(kn_c_writer *w);
 
 #endif

@@ -1,0 +1,186 @@
+/* Rows by bands: of arrays that are contiguous along the groups, or along another of the members' axes than the last, a row
+ * would read a line of memory for each element. So a band of neighbouring groups is copied first, by squares that registers
+ * turn, to memory of the worker's, in which rows are contiguous; and what is stored so is copied from there in the end. To the
+ * rows, which are written as they always are, these accesses are others, of arrays that the call's own come before. */
+#include "codegen/emit/c/writer.h"
+
+static kn_access *access_of(kn_phase *p, const kn_transpose *t)
+{
+    return t->store ? &p->nest.stores.data[t->of].access : p->nest.values.data[t->of].access;
+}
+
+/* Where the numbers of what is transposed begin. */
+static int number_of(const kn_phase *p, const kn_transpose *t)
+{
+    return kn_c_number_of(p, t->store, t->of);
+}
+
+/* What rows see of the access: their own place in a band, then one element behind the other. */
+static void turn(kn_access *acc, const kn_nest *nest, int buf)
+{
+    acc->buf = buf;
+    acc->shifted = true;
+    for (int a = 0; a < nest->naxes; a++)
+        if (a == nest->naxes - 1)
+            acc->kind[a] = KN_STRIDE_ONE;
+        else if (a < nest->ngroup - 1)
+            acc->kind[a] = KN_STRIDE_ZERO;
+        else if (acc->kind[a] != KN_STRIDE_ZERO)
+            acc->kind[a] = KN_STRIDE_PARAM;
+}
+
+/* The kernel whose phase has its transposed accesses turned. */
+static kn_kernel *turned_kernel(kn_c_writer *w)
+{
+    kn_kernel *k = KN_NEW(w->a, kn_kernel);
+    *k = *w->k;
+    kn_copy_vec(w->a, &k->bufs, &w->k->bufs);
+    kn_copy_vec(w->a, &k->phases, &w->k->phases);
+    kn_phase *p = &k->phases.data[w->p];
+    *p = kn_phase_copy(w->a, w->ph);
+    for (int i = 0; i < p->how.transposes.len; i++) {
+        kn_access *acc = access_of(p, &p->how.transposes.data[i]);
+        kn_buf buf = k->bufs.data[acc->buf];
+        buf.name = kn_c_printed(w, "%s, turned", buf.name);
+        turn(acc, &p->nest, k->bufs.len);
+        kn_push(w->a, &k->bufs, buf);
+    }
+    return k;
+}
+
+static const char *turned_type(const kn_c_writer *w, int i)
+{
+    return kn_c_turned_by(kn_bytes(kn_transposed_type(w->ph, &w->ph->how.transposes.data[i])));
+}
+
+/* ---- the copies ---- */
+
+/* Between memory and the array of transposed access number i. */
+static void put_copy(kn_c_writer *w, int i)
+{
+    const kn_nest *nest = &w->ph->nest;
+    const kn_transpose *t = &w->ph->how.transposes.data[i];
+    const kn_access *acc = kn_transposed_access(w->ph, t);
+    const int at = number_of(w->ph, t), group = nest->ngroup - 1;
+    const char *type = turned_type(w, i);
+    const char *there =
+        kn_c_printed(w, "(%s *)call->buf[%d]%s", type, acc->buf, kn_c_origin(w, acc, at, false));
+    const char *array = kn_c_printed(w, "(%s *)buf[%d]", type, w->k->bufs.len + i);
+    kn_c_block(w);
+    kn_c_line(w, "kn_axes axes = {0};");
+    for (int a = group; a < nest->naxes; a++)
+        if (acc->kind[a] != KN_STRIDE_ZERO)
+            kn_c_line(w, "kn_add_axis(&axes, %s, %s[%d], %s[%d]);",
+                      a == group ? "groups" : kn_c_printed(w, "num[%d]", a),
+                      t->store ? "num" : "turned", at + 2 + a, t->store ? "turned" : "num",
+                      at + 2 + a);
+    kn_c_line(w, "kn_copy_%s(&axes, %s, %s, %d); /* %s */", type, t->store ? there : array,
+              t->store ? array : there, t->store, w->k->bufs.data[acc->buf].name);
+    kn_c_close(w);
+}
+
+static void put_copies(kn_c_writer *w, bool stores)
+{
+    for (int i = 0; i < w->ph->how.transposes.len; i++)
+        if (w->ph->how.transposes.data[i].store == stores)
+            put_copy(w, i);
+}
+
+/* For elements of each width that are copied. */
+static void put_copiers(kn_c_writer *w)
+{
+    kn_put(w->t, kn_c_band);
+    for (int bytes = 2; bytes <= 8; bytes *= 2)
+        for (int i = 0; i < w->ph->how.transposes.len; i++)
+            if (kn_bytes(kn_transposed_type(w->ph, &w->ph->how.transposes.data[i])) == bytes) {
+                kn_c_line(w, "KN_COPY(%s)", kn_c_turned_by(bytes));
+                break;
+            }
+    kn_put(w->t, "\n");
+}
+
+/* ---- the walk ---- */
+
+/* The arrays of a band, one behind the other, and the strides that rows see. */
+static void put_arrays(kn_c_writer *w)
+{
+    const kn_nest *nest = &w->ph->nest;
+    const int group = nest->ngroup - 1, last = nest->naxes - 1;
+    kn_c_line(w, "char *at = scratch + ((%d * call->slot + %d * call->row + 63) & ~(i64)63);",
+              w->slots, w->rows);
+    for (int i = 0; i < w->ph->how.transposes.len; i++) {
+        const kn_transpose *t = &w->ph->how.transposes.data[i];
+        const kn_access *acc = kn_transposed_access(w->ph, t);
+        const int at = number_of(w->ph, t), bytes = kn_bytes(kn_transposed_type(w->ph, t));
+        kn_text dense = kn_text_new(w->a);
+        kn_c_line(w, "buf[%d] = at;", w->k->bufs.len + i);
+        kn_c_line(w, "turned[%d] = kn_band_row(call->members, %d);", at + 2 + group, bytes);
+        kn_c_line(w, "turned[%d] = 1;", at + 2 + last);
+        kn_c_line(w, "at += call->band * turned[%d] * %d;", at + 2 + group, bytes);
+        kn_putf(&dense, "num[%d]", last);
+        for (int a = last - 1; a >= nest->ngroup; a--) {
+            if (acc->kind[a] == KN_STRIDE_ZERO)
+                continue;
+            kn_c_line(w, "turned[%d] = %s;", at + 2 + a, kn_text_str(&dense));
+            kn_putf(&dense, " * num[%d]", a);
+        }
+    }
+}
+
+static bool stores_any(const kn_phase *p)
+{
+    return p->how.transposes.data[p->how.transposes.len - 1].store;
+}
+
+/* The numbers and arrays of the call that rows are given. */
+static void put_call(kn_c_writer *w, int bufs)
+{
+    kn_c_line(w, "const i64 *const num = call->num;");
+    kn_c_line(w, "i64 turned[%d]; /* the numbers that rows see */", kn_c_numbers(w->ph, NULL));
+    kn_c_line(w, "void *buf[%d];", bufs);
+    kn_c_line(w, "kn_c_call copy = *call;");
+    kn_c_line(w, "__builtin_memcpy(turned, num, sizeof turned);");
+    kn_c_line(w, "__builtin_memcpy(buf, call->buf, %d * sizeof *buf);", w->k->bufs.len);
+    kn_c_line(w, "copy.num = turned;");
+    kn_c_line(w, "copy.buf = buf;");
+    if (stores_any(w->ph))
+        kn_c_line(w, "copy.stream = 0; /* it stores to a cache */");
+    put_arrays(w);
+}
+
+void kn_c_put_turned(kn_c_writer *w)
+{
+    const kn_nest *nest = &w->ph->nest;
+    const int group = nest->ngroup - 1;
+    kn_c_writer rows = *w;
+    rows.k = turned_kernel(w);
+    rows.ph = &rows.k->phases.data[w->p];
+    rows.mode = w->mode == KN_C_TURNED ? KN_C_ROWS : KN_C_SHORT;
+    kn_c_put_walk(&rows);
+    w->slots = rows.slots;
+    w->rows = rows.rows;
+    put_copiers(w);
+    kn_c_line(w, "KN_WORK void %s_work(const kn_c_call *call, i64 unit, i64 end, char *scratch)",
+              kn_c_state(w));
+    kn_c_block(w);
+    put_call(w, rows.k->bufs.len);
+    kn_c_line(w, "struct { i64 i[%d]; } state = {{0}}, *const s = &state;", nest->naxes);
+    kn_c_line(w, "const i64 bands = (num[%d] + call->band - 1) / call->band;", group);
+    kn_c_open(w, "for (; unit < end; unit++)");
+    kn_c_line(w, "const i64 first = unit %% bands * call->band;");
+    kn_c_line(w, "const i64 groups = KN_MIN(call->band, num[%d] - first);", group);
+    kn_c_line(w, "const i64 from = unit / bands * num[%d] + first;", group);
+    kn_c_put_seek(w, 0, group, "unit / bands");
+    kn_c_line(w, "s->i[%d] = first;", group);
+    for (int i = 0; i < w->ph->how.transposes.len; i++) {
+        const int at = number_of(w->ph, &w->ph->how.transposes.data[i]);
+        kn_c_line(w, "turned[%d] = -first * turned[%d];", at, at + 2 + group);
+    }
+    put_copies(w, false);
+    kn_c_line(w, "%s_work(&copy, from * call->parts, (from + groups) * call->parts, scratch);",
+              kn_c_state(&rows));
+    put_copies(w, true);
+    kn_c_close(w);
+    kn_c_close(w);
+    kn_put(w->t, "\n");
+}
