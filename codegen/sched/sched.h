@@ -19,6 +19,7 @@
 #include "codegen/kir/force.h"
 #include "codegen/kir/kir.h"
 #include "codegen/kir/target.h"
+#include "codegen/model/predict.h"
 
 /* Steps, at most, of a thread that keeps values in registers, and so the loads that it has in flight; more where each
  * step takes a single register. */
@@ -268,8 +269,9 @@ bool kn_computed_have_room(kn_arena *a, const kn_phase *phase);
 /* Is all held that several sweeps load? For schedules that are given, which hold in shared memory. */
 bool kn_shared_holds_all(kn_arena *a, const kn_phase *phase);
 
-/* trial.c: nanoseconds predicted for a kernel of this phase alone, as its walk would bind it at the block size that
- * it prefers. To compare alternatives. */
+/* trial.c: the time predicted for a kernel of this phase alone, as its walk would bind it at the block size that it prefers, and
+ * its nanoseconds. To compare alternatives. */
+kn_time kn_predict_phase(const kn_site *at, const kn_phase *phase);
 double kn_predict_phase_ns(const kn_site *at, const kn_phase *phase);
 
 /* beside.c: runs the phases of a bound kernel that do not wait for each other side by side. A schedule that is given
