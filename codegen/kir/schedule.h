@@ -108,6 +108,8 @@ typedef struct kn_transpose {
     int of;  /* the number of the store, or of the value that is loaded */
     int vec; /* elements that move at a time along the last axis */
     bool in_registers;
+    bool
+        turned; /* ROWS, a load: contiguous along the last member axis but one instead of the groups */
 } kn_transpose;
 
 typedef struct kn_schedule {
@@ -201,7 +203,7 @@ typedef struct kn_schedule {
     bool last_of_tile; /* last_block, COLS: for each tile, the last of the blocks that split it */
     bool atomic; /* its only reduction is a whole sum by packed atomics: codegen/sched/atomics.c */
     /* ---- transpose ---- */
-    int tile; /* COLS: members of a tile, through which transposed accesses go; 0: none. codegen/emit/cuda/transpose.c */
+    int tile; /* members of a tile, through which transposed accesses go; 0: none. codegen/emit/cuda/transpose.c */
     /* tile, groups of several axes: each thread divides for its own groups; the offsets of others come by __shfl_sync. It
      * follows from the axes and the lanes */
     bool locates_by_shuffles;
