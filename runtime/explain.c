@@ -54,9 +54,11 @@ static kn_status put_c(const subject *s, const kn_kernel *k)
     return KN_OK;
 }
 
-/* A CPU's kernel, to be shown as CUDA. */
+/* A CPU's kernel, to be shown as CUDA, without bands. */
 static kn_status bind_for_gpu(kn_kernel *k)
 {
+    for (int i = 0; i < k->phases.len; i++)
+        k->phases.data[i].how.transposes.len = 0;
     kn_bind_arithmetic(k, false);
     return kn_bind_loops(k, false);
 }

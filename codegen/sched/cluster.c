@@ -7,7 +7,6 @@
  * Multiprocessors come in groups of 16 or 18, which clusters fill only in part. */
 #include <math.h>
 
-#include "codegen/model/predict.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 

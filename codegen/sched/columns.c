@@ -6,7 +6,6 @@
  * tall, tiles are half a cache line wide. Tiles are wider than a line where members are few, or few blocks share them.
  * Three blocks share a multiprocessor where there are clusters. Transposed stores write whole lines in any case, so that
  * half a line a tile is better than more than 8 blocks that wait for each other; others are split instead. */
-#include "codegen/model/predict.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 

@@ -2,7 +2,7 @@
  * between its edges all the same (kn_schedule.by_run). An edge costs as much as a vector, and each vector is located on its
  * own; so it depends on how long runs are, and on how lanes share them, which is predicted (measured:
  * docs/lab/runs-that-begin-anywhere.md). */
-#include "codegen/model/predict.h"
+#include "codegen/model/machine.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
@@ -36,14 +36,14 @@ static bool with_vectors(const kn_site *at, const kn_phase *ph, int vec, kn_phas
                               run >= LONG ? LINE / kn_widest_element(ph, at->bufs) : vec);
 }
 
-/* Gives it a cluster where that is forced, or predicted to be quicker; returns what it is predicted to take. */
-static double share_runs(const kn_site *at, kn_phase *ph)
+/* Gives it a cluster where that is forced, or predicted to be quicker than `ns`; returns what it is predicted to take. */
+static double share_runs(const kn_site *at, kn_phase *ph, double ns)
 {
     const bool forced = at->force->division == KN_DIVIDE_CLUSTER;
-    const double ns = kn_predict_phase_ns(at, ph);
+    if (!forced && !kn_reread_element(ph))
+        return ns;
     kn_phase shared = kn_phase_copy(at->arena, ph);
-    if (forced || kn_reread_element(ph))
-        kn_schedule_cluster(at, &shared);
+    kn_schedule_cluster(at, &shared);
     const double other = shared.how.cluster ? kn_predict_phase_ns(at, &shared) : ns;
     if (!shared.how.cluster || (other >= ns && !forced))
         return ns;
@@ -51,30 +51,51 @@ static double share_runs(const kn_site *at, kn_phase *ph)
     return other;
 }
 
-/* The widest vectors, or narrower ones where what is held leaves fewer lanes idle with them. */
+/* What rows by run may take for which single elements are predicted to take `t`; 0: the launch, the bytes and a wait take that
+ * long. */
+static double most_by_run(const kn_site *at, const kn_phase *ph, const kn_time *t)
+{
+    const bool keeps = kn_rows_keep(ph, at->target) != KN_KEEP_NONE;
+    const double latency = kn_machine_of(at->target)->latency;
+    const double floor = t->launch + latency + (t->memory > latency ? t->memory : latency);
+    const double most =
+        t->ns * (keeps && ph->nest.members < SHORT ? nearly_same_if_short : nearly_same);
+    return keeps && most <= floor ? 0 : most;
+}
+
+/* The widest vectors, or narrower ones where what is held leaves fewer lanes idle with them. A cluster is tried with each width
+ * where a block alone keeps nothing, else with the quickest one. */
 bool kn_schedule_runs(const kn_site *at, const kn_phase *ph, kn_phase *by_run)
 {
     if (!may_go_by_run(at, ph))
         return false;
     const int widest = kn_widest_element(ph, at->bufs);
     const int narrow = ph->how.unaligned ? 1 : ph->how.vec;
-    const bool is_short = kn_rows_keep(ph, at->target) != KN_KEEP_NONE && ph->nest.members < SHORT;
-    const double margin = is_short ? nearly_same_if_short : nearly_same;
-    double least = 0;
-    bool found = false, more = true;
+    double most = 0, least = 0, quickest = 0; /* what it may take, and what the next width may */
+    bool more = true, alone = false;
     for (int vec = widest < 2 ? 8 : 16 / widest; more && vec > narrow; vec /= 2) {
         kn_phase tried;
         if (!with_vectors(at, ph, vec, &tried))
             continue;
-        if (least <= 0)
-            least = margin * kn_predict_phase_ns(at, ph);
-        const double ns = share_runs(at, &tried);
-        more = kn_rows_keep(&tried, at->target) != KN_KEEP_NONE;
-        if (ns < least) {
-            least = nearly_same * ns;
-            *by_run = tried;
-            found = true;
+        if (most <= 0) {
+            const kn_time by_element = kn_predict_phase(at, ph);
+            least = most = most_by_run(at, ph, &by_element);
+            if (most <= 0)
+                return false;
         }
+        double ns = kn_predict_phase_ns(at, &tried);
+        const bool keeps = kn_rows_keep(&tried, at->target) != KN_KEEP_NONE;
+        if (!keeps)
+            ns = share_runs(at, &tried, ns);
+        more = keeps || kn_rows_keep(&tried, at->target) != KN_KEEP_NONE;
+        if (quickest > 0 && ns >= least)
+            continue;
+        quickest = ns;
+        least = ns < least ? nearly_same * ns : least;
+        *by_run = tried;
+        alone = keeps;
     }
-    return found;
+    if (alone)
+        quickest = share_runs(at, by_run, quickest);
+    return quickest > 0 && quickest < most;
 }

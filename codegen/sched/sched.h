@@ -19,6 +19,7 @@
 #include "codegen/kir/force.h"
 #include "codegen/kir/kir.h"
 #include "codegen/kir/target.h"
+#include "codegen/model/predict.h"
 
 /* Steps, at most, of a thread that keeps values in registers, and so the loads that it has in flight; more where each
  * step takes a single register. */
@@ -191,6 +192,15 @@ void kn_schedule_transposes(const kn_site *at, kn_phase *phase);
 /* *rows: a copy of the phase, whose vectors are scheduled, as rows whose transposed loads go through tiles of whole groups. False
  * where there are none, or shared memory has no room for them. */
 bool kn_schedule_tile_of_rows(const kn_site *at, const kn_phase *phase, kn_phase *rows);
+/* The same of a CPU's, whose transposed accesses go through bands. And could access i of rows? codegen/sched/band.c */
+bool kn_schedule_bands(const kn_site *at, const kn_phase *phase, kn_phase *rows);
+bool kn_suits_band(const kn_site *at, const kn_phase *phase, int i);
+/* An access to elements, every one of which is accessed; else NULL. */
+const kn_access *kn_whole_access(const kn_phase *phase, int i);
+/* Is an access of elements contiguous along `down`, and apart along `across`? However near its elements are there: of tiles of
+ * whole groups all that lies between them is read, too. */
+bool kn_lies_along(const kn_access *acc, int down, int across);
+bool kn_any_lies_along(const kn_phase *phase, int down, int across);
 /* How the groups of a bound phase's tiles are located. codegen/sched/cols.c */
 void kn_bind_tile(kn_phase *phase);
 /* A tile of so many members, or the least that has all of them. */
@@ -268,8 +278,9 @@ bool kn_computed_have_room(kn_arena *a, const kn_phase *phase);
 /* Is all held that several sweeps load? For schedules that are given, which hold in shared memory. */
 bool kn_shared_holds_all(kn_arena *a, const kn_phase *phase);
 
-/* trial.c: nanoseconds predicted for a kernel of this phase alone, as its walk would bind it at the block size that
- * it prefers. To compare alternatives. */
+/* trial.c: the time predicted for a kernel of this phase alone, as its walk would bind it at the block size that it prefers, and
+ * its nanoseconds. To compare alternatives. */
+kn_time kn_predict_phase(const kn_site *at, const kn_phase *phase);
 double kn_predict_phase_ns(const kn_site *at, const kn_phase *phase);
 
 /* beside.c: runs the phases of a bound kernel that do not wait for each other side by side. A schedule that is given

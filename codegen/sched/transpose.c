@@ -5,10 +5,11 @@
  *
  *   columns      their transposed accesses go through tiles: the result of a softmax that is stored transposed
  *   rows         if no reductions are left, as behind a split one: become columns; else their transposed loads go through a
- *                tile of whole groups, where shared memory has room for those that a block takes at a time; on a CPU
- *                their transposed stores too, where the second-level cache has room for those of a line
- *   elementwise  becomes columns: the members are the axis along which most of the transposed arrays are contiguous, the
- *                groups all others; divided into one tile each; of the CPU, only its last two axes may change places
+ *                tile of whole groups, where shared memory has room for those that a block takes at a time; also what lies
+ *                turned within the members, contiguous along the last axis but one
+ *   elementwise  becomes such rows where a load has its last two axes turned, each plane of them a group; else columns: the
+ *                members are the axis along which most of the transposed arrays are contiguous, the groups all others; divided
+ *                into one tile each; of the CPU, only its last two axes may change places
  *
  * It pays where the caches move fewer bytes: a single element costs a sector of 32. It costs idle lanes, where the
  * tile is larger than the array, and a barrier. */
@@ -26,8 +27,7 @@ enum {
     TILES_A_PART = 8, /* in phases with local ones, which each block computes first */
 };
 
-/* An access to elements, every one of which is accessed; else NULL. */
-static const kn_access *element_access(const kn_phase *ph, int i)
+const kn_access *kn_whole_access(const kn_phase *ph, int i)
 {
     const kn_store *s = i < ph->nest.values.len ? NULL : kn_store_at(ph, i);
     bool element =
@@ -40,7 +40,7 @@ static int transposed_bytes(const kn_phase *ph, const kn_buf *bufs, int across, 
 {
     int total = 0;
     for (int i = 0; i < kn_accesses(ph); i++) {
-        const kn_access *acc = element_access(ph, i);
+        const kn_access *acc = kn_whole_access(ph, i);
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
         if (acc && kn_access_transposed(acc, across, down, bytes))
             total += bytes;
@@ -76,23 +76,28 @@ static void turn_axes(const kn_site *at, kn_phase *ph)
 
 /* ---- phases without reductions as columns ---- */
 
-/* Axis `down` becomes the only member axis, behind the others in their order. */
-static void as_columns(kn_phase *ph, int down)
+/* The first `ngroup` axes become the groups', the others the members'. */
+static void divide_axes(kn_phase *ph, int ngroup)
 {
-    for (int a = down; a + 1 < ph->nest.naxes; a++)
-        kn_swap_axes(ph, a, a + 1);
-    ph->nest.ngroup = ph->nest.naxes - 1;
-    ph->nest.groups = 1;
+    ph->nest.ngroup = ngroup;
+    ph->nest.groups = ph->nest.members = 1;
     for (int a = 0; a < ph->nest.naxes; a++) {
-        ph->nest.axes[a].member = a == ph->nest.ngroup;
-        ph->nest.groups *= a < ph->nest.ngroup ? ph->nest.axes[a].extent : 1;
+        ph->nest.axes[a].member = a >= ngroup;
+        *(a < ngroup ? &ph->nest.groups : &ph->nest.members) *= ph->nest.axes[a].extent;
     }
-    ph->nest.members = ph->nest.axes[ph->nest.ngroup].extent;
     for (int i = 0; i < ph->nest.stores.len; i++) {
         kn_store *s = &ph->nest.stores.data[i];
         if (s->kind == KN_STORE_GROUP)
             s->once |= ((1u << ph->nest.ngroup) - 1) & ~s->access.axes;
     }
+}
+
+/* Axis `down` becomes the only member axis, behind the others in their order. */
+static void as_columns(kn_phase *ph, int down)
+{
+    for (int a = down; a + 1 < ph->nest.naxes; a++)
+        kn_swap_axes(ph, a, a + 1);
+    divide_axes(ph, ph->nest.naxes - 1);
 }
 
 /* The axis along which the most transposed bytes are contiguous; -1 for none. */
@@ -172,7 +177,7 @@ static void transpose_accesses(const kn_site *at, kn_phase *ph)
     const kn_buf *bufs = at->bufs;
     int least = SECTOR;
     for (int i = 0; i < kn_accesses(ph); i++) {
-        const kn_access *acc = element_access(ph, i);
+        const kn_access *acc = kn_whole_access(ph, i);
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : least;
         if (acc && bytes < least && is_transposed(ph, bufs, acc))
             least = bytes;
@@ -182,7 +187,7 @@ static void transpose_accesses(const kn_site *at, kn_phase *ph)
     while (run == LONG_RUN && kn_cols_width(ph) * least > run)
         ph->how.lanes /= 2;
     for (int i = 0; i < kn_accesses(ph); i++) {
-        const kn_access *acc = element_access(ph, i);
+        const kn_access *acc = kn_whole_access(ph, i);
         if (!acc || !is_transposed(ph, bufs, acc))
             continue;
         const bool store = i >= ph->nest.values.len;
@@ -207,69 +212,69 @@ static void divide_into_tiles(kn_phase *ph, bool local)
 
 /* ---- tiles of rows ---- */
 
-/* Is an access of elements contiguous along `down`, and apart along `across`? However near its elements are there: of tiles of
- * whole groups all that lies between them is read, too. */
-static bool lies_along(const kn_access *acc, int down, int across)
+bool kn_lies_along(const kn_access *acc, int down, int across)
 {
     return acc && llabs(acc->stride[down]) == 1 && llabs(acc->stride[across]) > 1;
 }
 
-/* Is an access of rows on a CPU contiguous along the groups, or along another axis of the members than the last? Few groups are
- * read as quickly element by element. */
-static bool is_turned(const kn_phase *ph, const kn_access *acc)
+/* Is load i contiguous along the last axis but one, against the walk of the last? With the last two axes as members it lies turned
+ * within them. */
+static bool is_turned(const kn_phase *ph, int i)
 {
-    enum { FEWEST = 8 };
-    const int last = ph->nest.naxes - 1, group = ph->nest.ngroup - 1;
-    bool any = ph->nest.axes[group].extent >= FEWEST && lies_along(acc, group, last);
-    for (int a = ph->nest.ngroup; a < last; a++)
-        any = any || lies_along(acc, a, last);
+    return kn_lies_along(kn_whole_access(ph, i), ph->nest.naxes - 2, ph->nest.naxes - 1);
+}
+
+/* Is load i of rows one that a tile could bring: contiguous along the groups, or turned within the members? */
+static bool suits_tile_of_rows(const kn_phase *ph, int i)
+{
+    return i < ph->nest.values.len &&
+           (kn_lies_along(kn_whole_access(ph, i), ph->nest.ngroup - 1, ph->nest.naxes - 1) ||
+            (ph->nest.naxes - 2 >= ph->nest.ngroup && is_turned(ph, i)));
+}
+
+/* The transpose of load i, which suits. */
+static kn_transpose transpose_of_rows(const kn_phase *ph, int i)
+{
+    const bool groups =
+        kn_lies_along(kn_whole_access(ph, i), ph->nest.ngroup - 1, ph->nest.naxes - 1);
+    return (kn_transpose){.of = i, .vec = 1, .turned = !groups};
+}
+
+/* Do the members' last two axes change places, so that no store is turned, nor most of what is loaded? */
+static bool turns_the_other_way(const kn_site *at, const kn_phase *ph)
+{
+    enum { OF_STORES = 256 };
+    int straight = 0, turned = 0;
+    for (int i = 0; i < kn_accesses(ph) && ph->nest.naxes - 2 >= ph->nest.ngroup; i++) {
+        const kn_access *acc = kn_whole_access(ph, i);
+        const int bytes = acc ? kn_bytes(at->bufs[acc->buf].dtype) : 0,
+                  weight = i < ph->nest.values.len ? bytes : bytes * OF_STORES;
+        straight += acc && llabs(acc->stride[ph->nest.naxes - 1]) == 1 ? weight : 0;
+        turned += is_turned(ph, i) ? weight : 0;
+    }
+    return turned > straight;
+}
+
+static bool any_suits_tile_of_rows(const kn_phase *ph)
+{
+    bool any = false;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        any = any || suits_tile_of_rows(ph, i);
     return any;
 }
 
-/* Has a group gaps, or another order, in the array? */
-static bool is_in_runs(const kn_phase *ph, const kn_access *acc)
-{
-    const int last = ph->nest.naxes - 1;
-    bool runs = false;
-    for (int a = ph->nest.ngroup; a < last; a++)
-        runs = runs || acc->stride[a] != acc->stride[a + 1] * ph->nest.axes[a + 1].extent;
-    return runs && acc->stride[last] != 0;
-}
-
-/* Could access i of a CPU's rows go through a band? `alone`: even if no other did. */
-static bool suits_band(const kn_site *at, const kn_phase *ph, int i, bool alone)
-{
-    const kn_access *acc = element_access(ph, i);
-    const int bytes = acc ? kn_bytes(at->bufs[acc->buf].dtype) : 0;
-    return bytes > 1 && bytes <= 8 && (is_turned(ph, acc) || (!alone && is_in_runs(ph, acc)));
-}
-
-/* Could access i of rows go through a tile? Stores do on CPUs only. */
-static bool suits_tile_of_rows(const kn_site *at, const kn_phase *ph, int i, bool alone)
-{
-    const bool load = i < ph->nest.values.len;
-    if (load && ph->nest.values.data[i].kind != KN_V_LOAD)
-        return false;
-    return at->target->sm == 0
-               ? suits_band(at, ph, i, alone)
-               : load && lies_along(element_access(ph, i), ph->nest.ngroup - 1, ph->nest.naxes - 1);
-}
-
-static bool any_suits_tile_of_rows(const kn_site *at, const kn_phase *ph)
+bool kn_any_lies_along(const kn_phase *ph, int down, int across)
 {
     bool any = false;
     for (int i = 0; i < kn_accesses(ph); i++)
-        any = any || suits_tile_of_rows(at, ph, i, true);
+        any = any || kn_lies_along(kn_whole_access(ph, i), down, across);
     return any;
 }
 
 /* Is there also an access that rows suit? */
 static bool any_suits_rows(const kn_phase *ph)
 {
-    bool any = false;
-    for (int i = 0; i < kn_accesses(ph); i++)
-        any = any || lies_along(element_access(ph, i), ph->nest.naxes - 1, ph->nest.ngroup - 1);
-    return any;
+    return kn_any_lies_along(ph, ph->nest.naxes - 1, ph->nest.ngroup - 1);
 }
 
 /* Members of a tile of rows: few different numbers, so that sizes share kernels. */
@@ -285,42 +290,63 @@ static int64_t members_of_tile(int64_t members)
 /* Makes rows of the phase whose transposed loads, of which there are some, go through tiles. False if no block has room. */
 static bool make_tile_of_rows(const kn_site *at, kn_phase *ph)
 {
-    if (ph->how.walk == KN_WALK_COLS) {
+    if (ph->how.walk != KN_WALK_ROWS) {
         ph->how.walk = KN_WALK_ROWS;
         kn_schedule_vectors(at, ph);
     }
     if (ph->how.unaligned || ph->how.linear || ph->how.tail)
         return false;
-    const int loads = ph->nest.values.len;
-    for (int i = 0; i < kn_accesses(ph); i++)
-        if (suits_tile_of_rows(at, ph, i, false))
-            kn_push(
-                at->arena, &ph->how.transposes,
-                ((kn_transpose){.store = i >= loads, .of = i < loads ? i : i - loads, .vec = 1}));
-    ph->how.tile = at->target->sm ? (int)members_of_tile(ph->nest.members) : 0;
-    if (at->target->sm ? !kn_rows_tile_lanes(ph, at->target) : kn_band_of(ph) == 0)
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (suits_tile_of_rows(ph, i))
+            kn_push(at->arena, &ph->how.transposes, transpose_of_rows(ph, i));
+    ph->how.tile = (int)members_of_tile(ph->nest.members);
+    if (!kn_rows_tile_lanes(ph, at->target))
         return false;
     kn_schedule_as(at->arena, ph, ph->how.vec);
     return true;
 }
 
+static bool has_room_for_groups(const kn_phase *ph)
+{
+    return ph->nest.ngroup > 0 && ph->nest.ngroup < ph->nest.naxes && ph->nest.groups > 0 &&
+           ph->nest.members > 1 && ph->nest.members <= KN_MOST_TILE_BYTES;
+}
+
+/* Is it elementwise, over planes of its last two axes that some load has turned? */
+static bool has_planes(const kn_phase *ph)
+{
+    const int naxes = ph->nest.naxes;
+    bool any = false;
+    for (int i = 0; i < ph->nest.values.len && ph->nest.ngroup == 0 && naxes > 2; i++)
+        any = any || is_turned(ph, i);
+    return any && ph->nest.reds.len == 0 && ph->nest.members > 0 &&
+           ph->nest.axes[naxes - 2].extent * ph->nest.axes[naxes - 1].extent <= KN_MOST_TILE_BYTES;
+}
+
 static bool may_have_tile_of_rows(const kn_site *at, const kn_phase *ph)
 {
     const kn_division force = at->force->division;
-    return !ph->universal && !ph->local && !ph->how.mixed && !ph->how.split && !ph->how.resident &&
-           !kn_phase_in_order(ph) && !kn_is_invariant(ph) && ph->how.walk != KN_WALK_FLAT &&
-           ph->nest.reds.len > 0 && ph->nest.ngroup > 0 && ph->nest.ngroup < ph->nest.naxes &&
-           ph->nest.groups > 0 && ph->nest.members > 1 &&
-           (at->target->sm == 0 || ph->nest.members <= KN_MOST_TILE_BYTES) &&
+    return at->target->sm && !ph->universal && !ph->local && !ph->how.mixed && !ph->how.split &&
+           !ph->how.resident && !kn_phase_in_order(ph) && !kn_is_invariant(ph) &&
+           (ph->how.walk == KN_WALK_FLAT ? has_planes(ph)
+                                         : ph->nest.reds.len > 0 && has_room_for_groups(ph)) &&
            (force == KN_DIVIDE_BY_COST || force == KN_DIVIDE_TILES);
 }
 
 bool kn_schedule_tile_of_rows(const kn_site *at, const kn_phase *ph, kn_phase *rows)
 {
-    if (!may_have_tile_of_rows(at, ph) || !any_suits_tile_of_rows(at, ph) ||
+    const bool flat = ph->how.walk == KN_WALK_FLAT;
+    if (!may_have_tile_of_rows(at, ph) ||
+        (!flat && !turns_the_other_way(at, ph) && !any_suits_tile_of_rows(ph)) ||
         (ph->how.walk == KN_WALK_COLS && !any_suits_rows(ph)))
         return false;
     *rows = kn_phase_copy(at->arena, ph);
+    if (flat)
+        divide_axes(rows, ph->nest.naxes - 2);
+    if (turns_the_other_way(at, rows)) {
+        kn_swap_axes(rows, ph->nest.naxes - 2, ph->nest.naxes - 1);
+        kn_schedule_vectors(at, rows);
+    }
     return make_tile_of_rows(at, rows);
 }
 
@@ -331,12 +357,14 @@ static int widest_transpose(const kn_site *at, const kn_phase *ph, const kn_tran
 {
     const int n = t->store ? ph->nest.stores.len : ph->nest.values.len;
     const int i = t->store ? ph->nest.values.len + t->of : t->of;
-    const bool tiles = ph->how.tile || at->target->sm == 0;
-    const kn_access *acc = tiles && t->of < n ? element_access(ph, i) : NULL;
+    if (at->target->sm == 0)
+        return t->of < n && ph->how.walk == KN_WALK_ROWS && kn_suits_band(at, ph, i);
+    const kn_access *acc = ph->how.tile && t->of < n ? kn_whole_access(ph, i) : NULL;
     if (acc && ph->how.walk == KN_WALK_ROWS)
-        return suits_tile_of_rows(at, ph, i, false);
-    return acc && ph->how.tile && is_transposed(ph, at->bufs, acc) ? transposed_vector(at, ph, acc)
-                                                                   : 0;
+        return suits_tile_of_rows(ph, i) && t->turned == transpose_of_rows(ph, i).turned;
+    if (t->turned)
+        return 0;
+    return acc && is_transposed(ph, at->bufs, acc) ? transposed_vector(at, ph, acc) : 0;
 }
 
 const char *kn_broken_transpose(const kn_site *at, const kn_phase *ph, const kn_schedule *shaped,
@@ -357,9 +385,8 @@ const char *kn_broken_transpose(const kn_site *at, const kn_phase *ph, const kn_
             return "registers transpose all accesses or none";
     }
     if (at->target->sm == 0)
-        return ph->how.transposes.len && kn_band_of(ph) == 0
-                   ? "the cache has no room for such tiles"
-                   : NULL;
+        return ph->how.transposes.len && kn_band_of(ph) == 0 ? "the cache has no room for a band"
+                                                             : NULL;
     const int64_t room =
         ph->how.walk == KN_WALK_ROWS ? kn_rows_tile_room(ph, at->target) : KN_MOST_TILE_BYTES;
     return kn_tile_bytes(ph, threads) > room ? "a block has no shared memory for such tiles" : NULL;
@@ -374,7 +401,7 @@ static double traffic(const kn_phase *ph, const kn_buf *bufs)
     int va = kn_phase_vector_axis(ph);
     double total = 0;
     for (int i = 0; i < kn_accesses(ph); i++) {
-        const kn_access *acc = element_access(ph, i);
+        const kn_access *acc = kn_whole_access(ph, i);
         if (!acc)
             continue;
         double bytes = kn_bytes(bufs[acc->buf].dtype), stride = (double)llabs(acc->stride[va]);

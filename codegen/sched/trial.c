@@ -1,10 +1,9 @@
 /* What a phase would take by itself, bound as its walk binds it: how schedules compare what could be done with it. */
 #include "base/work.h"
 #include "codegen/model/caches.h"
-#include "codegen/model/predict.h"
 #include "codegen/sched/bind.h"
 
-double kn_predict_phase_ns(const kn_site *at, const kn_phase *phase)
+kn_time kn_predict_phase(const kn_site *at, const kn_phase *phase)
 {
     const kn_arena_mark here = kn_arena_here(at->arena);
     kn_kernel k = {.arena = at->arena};
@@ -15,7 +14,12 @@ double kn_predict_phase_ns(const kn_site *at, const kn_phase *phase)
     k.phases.data[0].barrier = false; /* the same whatever is done behind it */
     kn_bind_kernel(at, &k);
     k.policy = at->target->sm != 0 ? kn_cache_policy(&k, at->target) : 0;
-    double ns = kn_predict_kernel(&k, at->target, NULL).ns;
+    const kn_time time = kn_predict_kernel(&k, at->target, NULL);
     kn_arena_back(at->arena, here);
-    return ns;
+    return time;
+}
+
+double kn_predict_phase_ns(const kn_site *at, const kn_phase *phase)
+{
+    return kn_predict_phase(at, phase).ns;
 }

@@ -2,13 +2,13 @@
 
 enum { KN_BAND_SIDE = 64 }; /* of the tiles of a plane */
 
-/* Axes as a copy walks them: extents, and elements from one index to the next on either side. */
-typedef struct kn_axes {
+/* The axes that a copy walks: extents, and elements from one index to the next on either side. */
+typedef struct kn_box {
     int n;
     i64 extent[16], to[16], from[16];
-} kn_axes;
+} kn_box;
 
-static inline void kn_add_axis(kn_axes *x, i64 extent, i64 to, i64 from)
+static inline void kn_add_axis(kn_box *x, i64 extent, i64 to, i64 from)
 {
     const int last = x->n - 1;
     if (x->n > 0 && x->to[last] == extent * to && x->from[last] == extent * from) {
@@ -56,7 +56,7 @@ static inline int kn_near_axis(int n, const i64 *step)
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
-    static void kn_copy_##U(kn_axes *x, U *to, const U *from, int store)                           \
+    static void kn_copy_##U(kn_box *x, U *to, const U *from, int store)                            \
     {                                                                                              \
         i64 index[16] = {0};                                                                       \
         if (x->n == 1)                                                                             \

@@ -67,14 +67,14 @@ static void put_copy(kn_c_writer *w, int i)
         kn_c_printed(w, "(%s *)call->buf[%d]%s", type, acc->buf, kn_c_origin(w, acc, at, false));
     const char *array = kn_c_printed(w, "(%s *)buf[%d]", type, w->k->bufs.len + i);
     kn_c_block(w);
-    kn_c_line(w, "kn_axes axes = {0};");
+    kn_c_line(w, "kn_box box = {0};");
     for (int a = group; a < nest->naxes; a++)
         if (acc->kind[a] != KN_STRIDE_ZERO)
-            kn_c_line(w, "kn_add_axis(&axes, %s, %s[%d], %s[%d]);",
+            kn_c_line(w, "kn_add_axis(&box, %s, %s[%d], %s[%d]);",
                       a == group ? "groups" : kn_c_printed(w, "num[%d]", a),
                       t->store ? "num" : "turned", at + 2 + a, t->store ? "turned" : "num",
                       at + 2 + a);
-    kn_c_line(w, "kn_copy_%s(&axes, %s, %s, %d); /* %s */", type, t->store ? there : array,
+    kn_c_line(w, "kn_copy_%s(&box, %s, %s, %d); /* %s */", type, t->store ? there : array,
               t->store ? array : there, t->store, w->k->bufs.data[acc->buf].name);
     kn_c_close(w);
 }

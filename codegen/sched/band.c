@@ -1,0 +1,79 @@
+/* Bands: rows of CPUs of which an array is contiguous along the groups, or along another axis of the members than the last.
+ * A worker copies a band of neighbouring groups to memory of its own, where rows are contiguous; what is stored so it
+ * copies back (codegen/emit/c/turned.c). It pays where the caches move fewer bytes: an element costs a line. */
+#include "codegen/sched/sched.h"
+
+/* Few groups are read as quickly element by element. */
+static bool is_turned(const kn_phase *ph, const kn_access *acc)
+{
+    enum { FEWEST = 8 };
+    const int last = ph->nest.naxes - 1, group = ph->nest.ngroup - 1;
+    bool any = ph->nest.axes[group].extent >= FEWEST && kn_lies_along(acc, group, last);
+    for (int a = ph->nest.ngroup; a < last; a++)
+        any = any || kn_lies_along(acc, a, last);
+    return any;
+}
+
+/* Has a group gaps, or another order, in the array? With a band there is nothing to pack for each sweep. */
+static bool is_in_runs(const kn_phase *ph, const kn_access *acc)
+{
+    const int last = ph->nest.naxes - 1;
+    bool runs = false;
+    for (int a = ph->nest.ngroup; a < last; a++)
+        runs = runs || acc->stride[a] != acc->stride[a + 1] * ph->nest.axes[a + 1].extent;
+    return runs && acc->stride[last] != 0;
+}
+
+/* The access of a load or store that could go through a band, if any does; else NULL. */
+static const kn_access *access_of(const kn_site *at, const kn_phase *ph, int i)
+{
+    const bool load = i < ph->nest.values.len;
+    const kn_access *acc =
+        load && ph->nest.values.data[i].kind != KN_V_LOAD ? NULL : kn_whole_access(ph, i);
+    const int bytes = acc ? kn_bytes(at->bufs[acc->buf].dtype) : 0;
+    return bytes > 1 && bytes <= 8 ? acc : NULL;
+}
+
+bool kn_suits_band(const kn_site *at, const kn_phase *ph, int i)
+{
+    const kn_access *acc = access_of(at, ph, i);
+    return acc && (is_turned(ph, acc) || is_in_runs(ph, acc));
+}
+
+static bool any_is_turned(const kn_site *at, const kn_phase *ph)
+{
+    bool any = false;
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        const kn_access *acc = access_of(at, ph, i);
+        any = any || (acc && is_turned(ph, acc));
+    }
+    return any;
+}
+
+static bool may_have_bands(const kn_site *at, const kn_phase *ph)
+{
+    return at->target->sm == 0 && !ph->universal && !ph->how.split && !kn_phase_in_order(ph) &&
+           !kn_is_invariant(ph) && ph->how.walk != KN_WALK_FLAT && ph->nest.reds.len > 0 &&
+           ph->nest.ngroup > 0 && ph->nest.ngroup < ph->nest.naxes && ph->nest.groups > 0 &&
+           ph->nest.members > 1 && at->force->division == KN_DIVIDE_BY_COST;
+}
+
+bool kn_schedule_bands(const kn_site *at, const kn_phase *ph, kn_phase *rows)
+{
+    const int loads = ph->nest.values.len;
+    if (!may_have_bands(at, ph) || !any_is_turned(at, ph) ||
+        (ph->how.walk == KN_WALK_COLS &&
+         !kn_any_lies_along(ph, ph->nest.naxes - 1, ph->nest.ngroup - 1)))
+        return false;
+    *rows = kn_phase_copy(at->arena, ph);
+    if (rows->how.walk == KN_WALK_COLS) {
+        rows->how.walk = KN_WALK_ROWS;
+        kn_schedule_vectors(at, rows);
+    }
+    for (int i = 0; i < kn_accesses(rows); i++)
+        if (kn_suits_band(at, rows, i))
+            kn_push(
+                at->arena, &rows->how.transposes,
+                ((kn_transpose){.store = i >= loads, .of = i < loads ? i : i - loads, .vec = 1}));
+    return kn_band_of(rows) > 0;
+}
