@@ -1,5 +1,5 @@
 /* What loops over a few lanes convert before and behind them, by vectors of their own: bytes to integers of 4, 16-bit
- * floats to f32 and back, and f32 that are summed to f64. gcc vectorises a loop of so many lanes by vectors that its narrowest elements fill. */
+ * floats to f32 and back, f32 to integers of 1 and 2 bytes, and f32 that are summed to f64. gcc vectorises a loop of so many lanes by vectors that its narrowest elements fill. */
 #include "codegen/emit/c/writer.h"
 
 /* Is it of contiguous bytes? gcc vectorises a loop of 16 lanes that touches a byte by vectors of 16 bytes, half a register for
@@ -14,13 +14,16 @@ const char *kn_c_wide_type(const kn_c_writing *g, int v)
     return kn_c_value_at(g, v)->dtype == KN_I8 ? "i32" : "u32";
 }
 
-static bool is_cast(const kn_c_writing *g, int v, bool to_half)
+/* Is v a conversion of a 16-bit float to f32; or one of f32 to elements of 1 or 2 bytes? */
+static bool is_cast(const kn_c_writing *g, int v, bool narrows)
 {
     const kn_value *value = kn_c_value_at(g, v);
     if (value->kind != KN_V_ELEM || value->op != KN_OP_CAST)
         return false;
     const kn_dtype from = kn_c_value_at(g, value->in[0])->dtype, to = value->dtype;
-    return to_half ? from == KN_F32 && kn_is_half(to) : kn_is_half(from) && to == KN_F32;
+    if (!narrows)
+        return kn_is_half(from) && to == KN_F32;
+    return from == KN_F32 && to != KN_BOOL && kn_bytes(to) <= 2;
 }
 
 /* Does a reduction or a store other than `but` (-1: any) take value v as it is? */
@@ -57,7 +60,7 @@ bool kn_c_widens_halves(const kn_c_writing *g, int v)
     return true;
 }
 
-/* Is all that becomes of value v, a 16-bit float, that store s of the loop writes it to where it lies side by side? Then the
+/* Is all that becomes of value v, a 16-bit float or an integer of at most 16 bits, that store s of the loop writes it to where it lies side by side? Then the
  * f32 that it comes from is converted behind the loop. */
 bool kn_c_narrows(const kn_c_writing *g, int s, int loop)
 {
@@ -84,8 +87,8 @@ int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop)
     return -1;
 }
 
-/* Bytes of the narrowest elements that the loop converts if it goes by vectors, 0 if none; are there any f16, or any with
- * gaps? */
+/* Bytes of the narrowest elements that the loop converts if it goes by vectors, 0 if none; does it store integers, or are there
+ * any f16, or any with gaps? */
 static int narrowest(kn_c_writing *g, int loop, bool *slow)
 {
     const bool widened = g->widened;
@@ -95,7 +98,7 @@ static int narrowest(kn_c_writing *g, int loop, bool *slow)
     for (int s = 0; s < g->w->ph->nest.stores.len; s++)
         if (kn_c_narrows(g, s, loop)) {
             bytes = 2;
-            *slow |= kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype == KN_F16;
+            *slow |= kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype != KN_BF16;
         }
     for (int v = 0; v < g->w->ph->nest.values.len; v++) {
         const kn_dtype t = kn_c_value_at(g, v)->dtype;

@@ -108,6 +108,8 @@ const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const cha
 typedef enum kn_c_sign { KN_C_ANY, KN_C_UNSIGNED, KN_C_BELOW, KN_C_SIGNS } kn_c_sign;
 /* What does op for less, of an operand of which so much is known; else NULL. */
 const char *kn_c_op_of(kn_arena *a, kn_op op, kn_dtype type, kn_c_sign sign, const char *in);
+/* The maximum or minimum of x and a constant, to the bit; NULL: it is not as simple as that. */
+const char *kn_c_limit(kn_arena *a, kn_op op, const char *x, kn_scalar c, const char *literal);
 /* x / c of f32 by a product, to the bit; NULL: c is none of those. */
 const char *kn_c_quotient(kn_arena *a, const char *x, double c);
 /* Is there an expression? */
@@ -256,9 +258,10 @@ static inline bool kn_c_stores_in(const kn_c_writing *g, int s, int loop)
 {
     return g->l.store_loop[s] == loop && !kn_c_is_guarded(kn_c_store_at(g, s));
 }
-/* Does it do nothing; store elements of a byte; copy value v, made elsewhere, to an array? */
+/* Does it do nothing; store elements of a byte, and not by what is converted behind it; copy value v, made elsewhere, to an
+ * array? */
 bool kn_c_is_empty(const kn_c_writing *g, int loop);
-bool kn_c_stores_bytes(const kn_c_writing *g, int loop);
+bool kn_c_stores_bytes(kn_c_writing *g, int loop);
 bool kn_c_copies(const kn_c_writing *g, int v, int loop);
 /* Does it accumulate reduction r; any; r as a variance, of deviations? */
 bool kn_c_adds_here(const kn_c_writing *g, int r, int loop);
