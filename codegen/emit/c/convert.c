@@ -2,11 +2,24 @@
  * floats to f32 and back, f32 to integers of 1 and 2 bytes, and f32 that are summed to f64. gcc vectorises a loop of so many lanes by vectors that its narrowest elements fill. */
 #include "codegen/emit/c/writer.h"
 
-/* Is it of contiguous bytes? gcc vectorises a loop of 16 lanes that touches a byte by vectors of 16 bytes, half a register for
- * f32 with AVX2; so bytes are widened to 32 bits before. */
+bool kn_c_is_apart(const kn_c_writing *g, int v)
+{
+    return g->w->copy[v] < 0 && kn_c_access(g->w->ph, v)->kind[g->w->axis] == KN_STRIDE_PARAM;
+}
+
+/* Is it of bytes? gcc vectorises a loop of 16 lanes that touches a byte by vectors of 16 bytes, half a register for f32 with
+ * AVX2, and not at all with AVX-512 where bytes are apart; so they are widened to 32 bits before. */
 bool kn_c_widens_bytes(const kn_c_writing *g, int v)
 {
-    return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 && kn_c_is_adjacent(g->w, v);
+    return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 && (kn_c_is_adjacent(g->w, v) || kn_c_is_apart(g, v));
+}
+
+/* Is it of 4 bytes each, and apart? Compilers take such elements one by one, every second ones too. */
+bool kn_c_collects(const kn_c_writing *g, int v)
+{
+    const kn_dtype t = kn_c_value_at(g, v)->dtype;
+    return g->widened && !g->w->masked && g->l.way[v] == KN_C_READ && kn_c_is_apart(g, v) &&
+           (t == KN_F32 || t == KN_I32 || t == KN_U32);
 }
 
 const char *kn_c_wide_type(const kn_c_writing *g, int v)
@@ -40,18 +53,12 @@ static bool is_taken(const kn_c_writing *g, int v, int but)
     return false;
 }
 
-/* Are the lanes of value v, which is read, apart by a stride of the call? */
-static bool is_apart(const kn_c_writing *g, int v)
-{
-    return g->w->copy[v] < 0 && kn_c_access(g->w->ph, v)->kind[g->w->axis] == KN_STRIDE_PARAM;
-}
-
 /* Is it of 16-bit floats that only become f32? Those are converted before, too; every second element is half of what a vector
  * has of 4 bytes each, which a compiler does not see. */
 bool kn_c_widens_halves(const kn_c_writing *g, int v)
 {
     if (!g->widened || g->l.way[v] != KN_C_READ || !kn_is_half(kn_c_value_at(g, v)->dtype) ||
-        !(kn_c_is_adjacent(g->w, v) || is_apart(g, v)) || g->l.array[v] || is_taken(g, v, -1))
+        !(kn_c_is_adjacent(g->w, v) || kn_c_is_apart(g, v)) || g->l.array[v] || is_taken(g, v, -1))
         return false;
     for (int i = 0; i < g->w->ph->nest.values.len; i++)
         for (int k = 0; k < kn_c_value_at(g, i)->nin; k++)
@@ -102,10 +109,11 @@ static int narrowest(kn_c_writing *g, int loop, bool *slow)
         }
     for (int v = 0; v < g->w->ph->nest.values.len; v++) {
         const kn_dtype t = kn_c_value_at(g, v)->dtype;
-        if (!kn_c_reads(g, v, loop) || !(kn_c_widens_halves(g, v) || kn_c_widens_bytes(g, v)))
+        if (!kn_c_reads(g, v, loop) ||
+            !(kn_c_widens_halves(g, v) || kn_c_widens_bytes(g, v) || kn_c_collects(g, v)))
             continue;
         bytes = bytes && bytes < kn_bytes(t) ? bytes : kn_bytes(t);
-        *slow |= t == KN_F16 || (kn_is_half(t) && is_apart(g, v));
+        *slow |= t == KN_F16 || kn_c_is_apart(g, v);
     }
     g->widened = widened;
     return bytes;
@@ -150,18 +158,37 @@ static const char *written_from(kn_c_writing *g, int s, const char *first)
     return first ? kn_c_printed(g->w, " + %s", kn_c_store_subscript(g, s, first)) : "";
 }
 
+/* "num[7]", the stride of lanes of v. */
+static const char *stride_of(kn_c_writing *g, int v)
+{
+    return kn_c_printed(g->w, "num[%d]", kn_c_number_of(g->w->ph, false, v) + 2 + g->w->axis);
+}
+
 static void put_widened_halves(kn_c_writing *g, int v, const char *what, const char *first)
 {
     kn_c_writer *w = g->w;
     const char *type = kn_c_type(kn_c_value_at(g, v)->dtype), *at = read_from(g, v, first);
-    if (first && is_apart(g, v))
-        kn_c_line(w, "kn_widen_%s_by(wide%d, %s%d%s, num[%d], %s > 0, %s);", type, v, what, v, at,
-                  kn_c_number_of(w->ph, false, v) + 2 + w->axis, first, lanes_of(g));
+    if (first && kn_c_is_apart(g, v))
+        kn_c_line(w, "kn_widen_%s_by(wide%d, %s%d%s, %s, %s > 0, %s);", type, v, what, v, at,
+                  stride_of(g, v), first, lanes_of(g));
     else
         kn_c_line(w, "kn_widen_%s(wide%d, %s%d%s, %s);", type, v, what, v, at, lanes_of(g));
 }
 
-/* The bytes that the loop reads from `what`, as integers of 4, and 16-bit floats as f32; and room for what it narrows. */
+static void put_widened_bytes(kn_c_writing *g, int v, const char *what, const char *first)
+{
+    kn_c_writer *w = g->w;
+    const char *type = kn_c_wide_type(g, v), *at = read_from(g, v, first);
+    kn_c_line(w, "%s wide%d[%s];", type, v, lanes_of(g));
+    if (first && kn_c_is_apart(g, v))
+        kn_c_line(w, "kn_%s_from_bytes_by(wide%d, %s%d%s, %s, %s);", type, v, what, v, at,
+                  stride_of(g, v), lanes_of(g));
+    else
+        kn_c_line(w, "kn_%s_from_bytes(wide%d, %s%d%s, %s);", type, v, what, v, at, lanes_of(g));
+}
+
+/* The bytes that the loop reads from `what`, as integers of 4, 16-bit floats as f32, and what is apart side by side; and room for
+ * what it narrows. */
 void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *first)
 {
     const char *const lanes = lanes_of(g);
@@ -173,12 +200,14 @@ void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *f
             kn_c_line(g->w, "f32 wide%d[%s];", v, lanes);
             put_widened_halves(g, v, what, first);
         }
-        if (!kn_c_reads(g, v, loop) || !kn_c_widens_bytes(g, v))
-            continue;
-        const char *type = kn_c_wide_type(g, v);
-        kn_c_line(g->w, "%s wide%d[%s];", type, v, lanes);
-        kn_c_line(g->w, "kn_%s_from_bytes(wide%d, %s%d%s, %s);", type, v, what, v,
-                  read_from(g, v, first), lanes);
+        if (kn_c_reads(g, v, loop) && kn_c_widens_bytes(g, v))
+            put_widened_bytes(g, v, what, first);
+        if (kn_c_reads(g, v, loop) && kn_c_collects(g, v)) {
+            const char *type = kn_c_type(kn_c_value_at(g, v)->dtype);
+            kn_c_line(g->w, "%s wide%d[%s];", type, v, lanes);
+            kn_c_line(g->w, "kn_apart_%s(wide%d, %s%d%s, %s, %s);", type, v, what, v,
+                      read_from(g, v, first), stride_of(g, v), lanes);
+        }
     }
 }
 

@@ -31,6 +31,11 @@ typedef double _Complex c128;
     for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
     __builtin_prefetch((const char *)(p) + KN_AHEAD + i)
 
+/* The same of elements that are two apart, if they are. */
+#define KN_FETCH_APART(p, step)                                                                    \
+    for (u64 i = 0; (step) == 2 && i < 2 * KN_FOLD_LANES * sizeof *(p); i += 64)                   \
+    __builtin_prefetch((const char *)(p) + KN_AHEAD + i)
+
 /* What the first sweep over the next row reads, while another sweep computes: so many bytes on, into the second-level cache. */
 #define KN_FETCH_NEXT(p, bytes)                                                                    \
     for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
@@ -398,6 +403,68 @@ static inline void kn_narrow_f16(void *to, const f32 *from, int lanes)
 KN_WIDEN_BY(f16)
 KN_WIDEN_BY(bf16)
 #undef KN_WIDEN_BY
+
+/* Bytes that are `step` apart, as integers. Of every second one, 16 are in two vectors: one that begins with the first, and one that
+ * ends with the last. */
+#if defined(__AVX2__) && !defined(__clang__)
+typedef u16 kn_eight_u16 __attribute__((vector_size(16)));
+#define KN_SECOND_BYTES(T, V, WIDEN)                                                               \
+    for (; step == 2 && j + 16 <= lanes; j += 16) {                                                \
+        V a, b;                                                                                    \
+        __builtin_memcpy(&a, (const char *)from + 2 * j, sizeof a);                                \
+        __builtin_memcpy(&b, (const char *)from + 2 * j + 15, sizeof b);                           \
+        const kn_few_##T low = (kn_few_##T)WIDEN((kn_eight_i16)(a << 8 >> 8));                     \
+        const kn_few_##T high = (kn_few_##T)WIDEN((kn_eight_i16)(b >> 8));                         \
+        __builtin_memcpy(to + j, &low, sizeof low);                                                \
+        __builtin_memcpy(to + j + 8, &high, sizeof high);                                          \
+    }
+#else
+#define KN_SECOND_BYTES(T, V, WIDEN)
+#endif
+#define KN_FROM_BYTES_BY(T, B, V, WIDEN)                                                           \
+    static inline void kn_##T##_from_bytes_by(T *to, const void *from, i64 step, int lanes)        \
+    {                                                                                              \
+        int j = 0;                                                                                 \
+        KN_SECOND_BYTES(T, V, WIDEN)                                                               \
+        for (; j < lanes; j++)                                                                     \
+            to[j] = ((const B *)from)[j * step];                                                   \
+    }
+KN_FROM_BYTES_BY(i32, i8, kn_eight_i16, __builtin_ia32_pmovsxwd256)
+KN_FROM_BYTES_BY(u32, u8, kn_eight_u16, __builtin_ia32_pmovzxwd256)
+#undef KN_FROM_BYTES_BY
+
+/* The same of elements of 4 bytes. */
+#if defined(__clang__)
+#define KN_EVEN_OF(a, b, mask, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define KN_EVEN_OF(a, b, mask, ...) __builtin_shuffle(a, b, mask)
+#endif
+#if KN_HALVES == 16
+#define KN_SECONDS 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31
+#else
+#define KN_SECONDS 0, 2, 4, 6, 9, 11, 13, 15
+#endif
+#define KN_APART(T)                                                                                \
+    static inline void kn_apart_##T(T *to, const T *from, i64 step, int lanes)                     \
+    {                                                                                              \
+        const kn_halves_i32 mask = {KN_SECONDS};                                                   \
+        (void)mask;                                                                                \
+        if (step == 2) {                                                                           \
+            for (int j = 0; j < lanes; j += KN_HALVES) {                                           \
+                kn_halves_##T a, b;                                                                \
+                __builtin_memcpy(&a, from + 2 * j, sizeof a);                                      \
+                __builtin_memcpy(&b, from + 2 * j + KN_HALVES - 1, sizeof b);                      \
+                a = KN_EVEN_OF(a, b, mask, KN_SECONDS);                                            \
+                __builtin_memcpy(to + j, &a, sizeof a);                                            \
+            }                                                                                      \
+        } else {                                                                                   \
+            KN_LANES KN_FEW for (int j = 0; j < lanes; j++) to[j] = from[j * step];                \
+        }                                                                                          \
+    }
+KN_APART(f32)
+KN_APART(i32)
+KN_APART(u32)
+#undef KN_APART
 
 /* Tiles of contiguous columns: to[r * tile + l] = from[l * across + r], by squares of 16-byte vectors. Each step interleaves
  * vectors that are half a square apart; after log2 of the side columns are rows. */

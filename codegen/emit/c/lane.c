@@ -22,6 +22,8 @@ static void want(kn_c_writing *g, int v)
         kn_c_line(w, "const f32 %s = wide%d[j];", name, v);
     } else if (g->widened && kn_c_widens_bytes(g, v)) {
         kn_c_line(w, "const %s %s = wide%d[j];", kn_c_wide_type(g, v), name, v);
+    } else if (kn_c_collects(g, v)) {
+        kn_c_line(w, "const %s %s = wide%d[j];", type, name, v);
     } else if (w->masked && !kn_c_can_guard(g, v)) {
         kn_c_line(w, "const %s %s = rest%d[j];", type, name, v);
     } else if (w->masked) {

@@ -12,6 +12,10 @@ static void put_fetches(kn_c_writing *g, int loop)
             kn_c_line(w, "KN_FETCH_NEXT(p%d + from, next%d);", v, v);
         else if (g->l.way[v] == KN_C_READ && kn_c_is_adjacent(w, v))
             kn_c_line(w, "KN_FETCH(p%d + from);", v);
+        else if (kn_c_reads(g, v, loop) && kn_c_is_apart(g, v))
+            kn_c_line(w, "KN_FETCH_APART(p%d + from * num[%d], num[%d]);", v,
+                      kn_c_number_of(w->ph, false, v) + 2 + w->axis,
+                      kn_c_number_of(w->ph, false, v) + 2 + w->axis);
 }
 
 static void put_rest(kn_c_writing *g, int loop)

@@ -341,9 +341,13 @@ void kn_c_put_loop_of_columns(kn_c_writing *g, int loop);
 
 /* ---- convert.c ---- */
 
-/* Is v of contiguous bytes, which are widened before; and the type that they get? */
+/* Is v of bytes, which are widened before; and the type that they get? */
 bool kn_c_widens_bytes(const kn_c_writing *g, int v);
 const char *kn_c_wide_type(const kn_c_writing *g, int v);
+/* Are the lanes of value v, which is read, apart by a stride of the call? */
+bool kn_c_is_apart(const kn_c_writing *g, int v);
+/* Is value v of lanes that are apart, which are put side by side before? */
+bool kn_c_collects(const kn_c_writing *g, int v);
 /* Is value v, which the loop reads, made an f32 before? */
 bool kn_c_widens_halves(const kn_c_writing *g, int v);
 /* Does store s write what is converted behind the loop; and the store that does so to value v, or -1? */
