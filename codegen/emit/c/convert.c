@@ -11,7 +11,8 @@ bool kn_c_is_apart(const kn_c_writing *g, int v)
  * AVX2, and not at all with AVX-512 where bytes are apart; so they are widened to 32 bits before. */
 bool kn_c_widens_bytes(const kn_c_writing *g, int v)
 {
-    return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 && (kn_c_is_adjacent(g->w, v) || kn_c_is_apart(g, v));
+    return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 &&
+           (kn_c_is_adjacent(g->w, v) || kn_c_is_apart(g, v));
 }
 
 /* Is it of 4 bytes each, and apart? Compilers take such elements one by one, every second ones too. */

@@ -67,6 +67,8 @@ static void put_state(kn_c_writer *w)
     if (w->mode == KN_C_ROWS && !w->one_run)
         kn_c_line(w,
                   "i64 dense; /* bits: which arrays of a packed block are where they came from */");
+    if (w->mode == KN_C_ROWS && !w->one_run)
+        kn_c_line(w, "int strung; /* nothing is packed: vectors go from run to run */");
     if (w->mode == KN_C_TILES)
         kn_c_line(w, "i64 line; /* where a row of a tile begins in an array of tiles */");
     if (w->mode == KN_C_TILES)
@@ -633,6 +635,7 @@ void kn_c_put_walk(kn_c_writer *w)
     w->folds = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
     w->several = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
     w->packs = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
+    w->strings = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
     w->packed_in = KN_NEW_ARRAY(w->a, uint64_t, p->nest.nsweeps + 1);
     w->packed_out = KN_NEW_ARRAY(w->a, uint64_t, p->nest.nsweeps + 1);
     for (int t = 0; t <= p->nest.nsweeps; t++) {

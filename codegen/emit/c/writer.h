@@ -61,7 +61,9 @@ typedef struct kn_c_writer {
     bool masked; /* a loop takes inactive lanes, of which `in` is false */
     bool whole;  /* rows of several runs: the function's blocks are one run each, */
     bool packed; /* or several, packed side by side */
-    bool *packs; /* per stage: so are blocks of several runs */
+    bool *packs; /* per stage: so are blocks of several runs, */
+    bool *
+        strings; /* unless those have whole vectors and this is set: one loop goes from run to run then */
     /* per stage that packs: the arrays of what it reads and of what it stores, as bits, from the first of them on */
     uint64_t *packed_in, *packed_out;
     int first_packed; /* the first of those arrays */
@@ -334,6 +336,8 @@ bool kn_c_sums_terms(const kn_c_writing *g, int r, int loop);
 /* ---- sweep.c ---- */
 
 void kn_c_put_loop(kn_c_writing *g, int loop);
+/* Is all that a sweep does one loop by vectors? */
+bool kn_c_is_of_vectors(kn_c_writing *g);
 
 /* ---- columns.c ---- */
 
@@ -394,6 +398,12 @@ void kn_c_end_packed(kn_c_writer *w);
 /* Where lanes are that have an array for them when packed; `dense`: where they are if they need none, "" if that is not
  * asked. */
 const char *kn_c_packed(kn_c_writer *w, const char *type, int array, const char *dense);
+/* At the beginning of a vector of a sweep that can go from run to run: to the next one, if that is where it begins; and what
+ * that takes, at the top. */
+bool kn_c_can_string(kn_c_writing *g);
+bool kn_c_strings(const kn_c_writing *g);
+void kn_c_put_next_run(kn_c_writing *g);
+void kn_c_put_strides_of_runs(kn_c_writing *g);
 /* The functions that copy runs; while packed. */
 void kn_c_put_packing(kn_c_writer *w, int stage);
 /* Lanes i to stop of a sweep. */
