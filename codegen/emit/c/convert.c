@@ -15,11 +15,11 @@ bool kn_c_widens_bytes(const kn_c_writing *g, int v)
            (kn_c_is_adjacent(g->w, v) || kn_c_is_apart(g, v));
 }
 
-/* Is it of 4 bytes each, and apart? Compilers take such elements one by one, every second ones too. */
+/* Is it of 4 bytes each, and apart? Compilers take such elements one by one, every second one too. */
 bool kn_c_collects(const kn_c_writing *g, int v)
 {
     const kn_dtype t = kn_c_value_at(g, v)->dtype;
-    return g->widened && !g->w->masked && g->l.way[v] == KN_C_READ && kn_c_is_apart(g, v) &&
+    return g->seconds && g->l.way[v] == KN_C_READ && kn_c_is_apart(g, v) &&
            (t == KN_F32 || t == KN_I32 || t == KN_U32);
 }
 
@@ -52,6 +52,19 @@ static bool is_taken(const kn_c_writing *g, int v, int but)
             p->nest.stores.data[s].value == v)
             return true;
     return false;
+}
+
+const char *kn_c_if_seconds(kn_c_writing *g, int loop)
+{
+    kn_text t = kn_text_new(g->w->a);
+    const bool seconds = g->seconds;
+    g->seconds = true;
+    for (int v = 0; v < g->w->ph->nest.values.len; v++)
+        if (kn_c_reads(g, v, loop) && kn_c_collects(g, v))
+            kn_putf(&t, "%snum[%d] == 2", t.len ? " && " : "",
+                    kn_c_number_of(g->w->ph, false, v) + 2 + g->w->axis);
+    g->seconds = seconds;
+    return t.len ? kn_text_str(&t) : NULL;
 }
 
 /* Is it of 16-bit floats that only become f32? Those are converted before, too; every second element is half of what a vector
@@ -110,8 +123,7 @@ static int narrowest(kn_c_writing *g, int loop, bool *slow)
         }
     for (int v = 0; v < g->w->ph->nest.values.len; v++) {
         const kn_dtype t = kn_c_value_at(g, v)->dtype;
-        if (!kn_c_reads(g, v, loop) ||
-            !(kn_c_widens_halves(g, v) || kn_c_widens_bytes(g, v) || kn_c_collects(g, v)))
+        if (!kn_c_reads(g, v, loop) || !(kn_c_widens_halves(g, v) || kn_c_widens_bytes(g, v)))
             continue;
         bytes = bytes && bytes < kn_bytes(t) ? bytes : kn_bytes(t);
         *slow |= t == KN_F16 || kn_c_is_apart(g, v);
@@ -206,8 +218,8 @@ void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *f
         if (kn_c_reads(g, v, loop) && kn_c_collects(g, v)) {
             const char *type = kn_c_type(kn_c_value_at(g, v)->dtype);
             kn_c_line(g->w, "%s wide%d[%s];", type, v, lanes);
-            kn_c_line(g->w, "kn_apart_%s(wide%d, %s%d%s, %s, %s);", type, v, what, v,
-                      read_from(g, v, first), stride_of(g, v), lanes);
+            kn_c_line(g->w, "kn_seconds_%s(wide%d, %s%d%s, %s);", type, v, what, v,
+                      read_from(g, v, first), lanes);
         }
     }
 }

@@ -444,27 +444,23 @@ KN_FROM_BYTES_BY(u32, u8, kn_eight_u16, __builtin_ia32_pmovzxwd256)
 #else
 #define KN_SECONDS 0, 2, 4, 6, 9, 11, 13, 15
 #endif
-#define KN_APART(T)                                                                                \
-    static inline void kn_apart_##T(T *to, const T *from, i64 step, int lanes)                     \
+#define KN_SECONDS_OF(T)                                                                           \
+    static inline void kn_seconds_##T(T *to, const T *from, int lanes)                             \
     {                                                                                              \
         const kn_halves_i32 mask = {KN_SECONDS};                                                   \
         (void)mask;                                                                                \
-        if (step == 2) {                                                                           \
-            for (int j = 0; j < lanes; j += KN_HALVES) {                                           \
-                kn_halves_##T a, b;                                                                \
-                __builtin_memcpy(&a, from + 2 * j, sizeof a);                                      \
-                __builtin_memcpy(&b, from + 2 * j + KN_HALVES - 1, sizeof b);                      \
-                a = KN_EVEN_OF(a, b, mask, KN_SECONDS);                                            \
-                __builtin_memcpy(to + j, &a, sizeof a);                                            \
-            }                                                                                      \
-        } else {                                                                                   \
-            KN_LANES KN_FEW for (int j = 0; j < lanes; j++) to[j] = from[j * step];                \
+        for (int j = 0; j < lanes; j += KN_HALVES) {                                               \
+            kn_halves_##T a, b;                                                                    \
+            __builtin_memcpy(&a, from + 2 * j, sizeof a);                                          \
+            __builtin_memcpy(&b, from + 2 * j + KN_HALVES - 1, sizeof b);                          \
+            a = KN_EVEN_OF(a, b, mask, KN_SECONDS);                                                \
+            __builtin_memcpy(to + j, &a, sizeof a);                                                \
         }                                                                                          \
     }
-KN_APART(f32)
-KN_APART(i32)
-KN_APART(u32)
-#undef KN_APART
+KN_SECONDS_OF(f32)
+KN_SECONDS_OF(i32)
+KN_SECONDS_OF(u32)
+#undef KN_SECONDS_OF
 
 /* Tiles of contiguous columns: to[r * tile + l] = from[l * across + r], by squares of 16-byte vectors. Each step interleaves
  * vectors that are half a square apart; after log2 of the side columns are rows. */

@@ -71,9 +71,11 @@ void kn_c_end_packed(kn_c_writer *w)
 const char *kn_c_packed(kn_c_writer *w, const char *type, int array, const char *dense)
 {
     const char *const at = kn_c_printed(w, "(%s *)(s->block + %d * c->slot)", type, array);
-    return *dense ? kn_c_printed(w, "s->strung || s->dense >> %d & 1 ? %s : %s",
-                                 array - w->first_packed, dense, at)
-                  : at;
+    if (w->strung && *dense)
+        return dense;
+    return *dense
+               ? kn_c_printed(w, "s->dense >> %d & 1 ? %s : %s", array - w->first_packed, dense, at)
+               : at;
 }
 
 /* ---- between runs and arrays ---- */
@@ -130,10 +132,7 @@ static void put_head(kn_c_writer *w, const char *what, int stage)
 
 /* ---- runs of whole vectors ---- */
 
-bool kn_c_strings(const kn_c_writing *g)
-{
-    return g->w->packed && !g->l.group && g->w->strings[g->l.stage];
-}
+bool kn_c_strings(const kn_c_writing *g) { return g->w->strung && !g->l.group; }
 
 /* May vectors of a sweep go from run to run where they are: is it one loop by vectors, of lanes that lie side by side in each run,
  * and are runs along the last axis but one? */
@@ -166,8 +165,7 @@ void kn_c_put_strides_of_runs(kn_c_writing *g)
     const kn_phase *p = w->ph;
     if (!kn_c_strings(g))
         return;
-    kn_c_line(w, "i64 left = s->strung ? num[%d] - s->i[%d] : n + 1; /* of a run */", w->axis,
-              w->axis);
+    kn_c_line(w, "i64 left = num[%d] - s->i[%d]; /* of a run */", w->axis, w->axis);
     for (int v = 0; v < p->nest.values.len; v++)
         if (w->copy[v] >= 0)
             put_gap(w, kn_c_access(p, v), kn_c_number_of(p, false, v), 'p', v);
@@ -277,12 +275,16 @@ void kn_c_put_packed_block(kn_c_writer *w, int stage)
     const char *name = kn_c_state(w);
     const uint64_t in = w->packed_in[stage], out = w->packed_out[stage];
     kn_c_line(w, "s->dense = %s_dense%d(num);", name, stage);
-    if (w->strings[stage])
-        kn_c_line(w, "s->strung = (num[%d] | i | stop) %% KN_FOLD_LANES == 0;", w->axis);
-    else
-        kn_c_line(w, "s->strung = 0;");
+    if (w->strings[stage]) {
+        kn_c_open(w, "if (~s->dense & 0x%llx && (num[%d] | i | stop) %% KN_FOLD_LANES == 0)",
+                  (unsigned long long)(in | out), w->axis);
+        kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "i");
+        kn_c_line(w, "%s_strung%d(c, s, stop - i, 0);", name, stage);
+        kn_c_line(w, "continue;");
+        kn_c_close(w);
+    }
     if (in) {
-        kn_c_open(w, "if (~s->dense & 0x%llx && !s->strung)", (unsigned long long)in);
+        kn_c_open(w, "if (~s->dense & 0x%llx)", (unsigned long long)in);
         kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "i");
         kn_c_line(w, "%s_runs(c, s, stop - i, %s_pack%d);", name, name, stage);
         kn_c_close(w);
@@ -290,7 +292,7 @@ void kn_c_put_packed_block(kn_c_writer *w, int stage)
     kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "i");
     kn_c_line(w, "%s_packed%d(c, s, stop - i, 0);", name, stage);
     if (out) {
-        kn_c_line(w, "if (~s->dense & 0x%llx && !s->strung)", (unsigned long long)out);
+        kn_c_line(w, "if (~s->dense & 0x%llx)", (unsigned long long)out);
         kn_c_line(w, "    %s_runs(c, s, stop - i, %s_unpack%d);", name, name, stage);
     }
 }

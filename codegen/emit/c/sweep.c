@@ -37,7 +37,8 @@ static void put_adding_loop(kn_c_writing *g, int loop)
     put_fetches(g, loop);
     kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
     kn_c_close(w);
-    put_rest(g, loop);
+    if (!kn_c_strings(g))
+        put_rest(g, loop);
     kn_c_join_accs(g, loop);
     kn_c_close(w);
 }

@@ -67,8 +67,6 @@ static void put_state(kn_c_writer *w)
     if (w->mode == KN_C_ROWS && !w->one_run)
         kn_c_line(w,
                   "i64 dense; /* bits: which arrays of a packed block are where they came from */");
-    if (w->mode == KN_C_ROWS && !w->one_run)
-        kn_c_line(w, "int strung; /* nothing is packed: vectors go from run to run */");
     if (w->mode == KN_C_TILES)
         kn_c_line(w, "i64 line; /* where a row of a tile begins in an array of tiles */");
     if (w->mode == KN_C_TILES)
@@ -610,6 +608,10 @@ static void put_sweep_functions(kn_c_writer *w, int stage)
         kn_c_begin_packed(w, stage);
         kn_c_put_packing(w, stage);
         kn_c_put_lanes(w, false, stage);
+        w->strung = w->strings[stage];
+        if (w->strung)
+            kn_c_put_lanes(w, false, stage);
+        w->strung = false;
         kn_c_end_packed(w);
     } else {
         kn_c_put_lanes(w, false, stage);

@@ -62,8 +62,9 @@ typedef struct kn_c_writer {
     bool whole;  /* rows of several runs: the function's blocks are one run each, */
     bool packed; /* or several, packed side by side */
     bool *packs; /* per stage: so are blocks of several runs, */
-    bool *
-        strings; /* unless those have whole vectors and this is set: one loop goes from run to run then */
+    /* per stage: unless those have whole vectors and this is set; then a function goes from run to run, and this one does */
+    bool *strings;
+    bool strung;
     /* per stage that packs: the arrays of what it reads and of what it stores, as bits, from the first of them on */
     uint64_t *packed_in, *packed_out;
     int first_packed; /* the first of those arrays */
@@ -233,6 +234,7 @@ typedef struct kn_c_writing {
     bool dry;     /* values are computed without being written anywhere */
     bool quick;   /* quotients of f64 are products, and `odd` tells whether they are right */
     bool widened; /* bytes that the loop reads were made integers of 4 before, 16-bit floats f32 */
+    bool seconds; /* elements of 4 bytes that are apart are so by two */
     bool streams; /* vectors are stored past the caches, behind the loop over their lanes */
 } kn_c_writing;
 
@@ -350,8 +352,10 @@ bool kn_c_widens_bytes(const kn_c_writing *g, int v);
 const char *kn_c_wide_type(const kn_c_writing *g, int v);
 /* Are the lanes of value v, which is read, apart by a stride of the call? */
 bool kn_c_is_apart(const kn_c_writing *g, int v);
-/* Is value v of lanes that are apart, which are put side by side before? */
+/* Is value v of lanes that are apart by two, which are put side by side before? The condition on which all such values of a loop
+ * are; NULL: there are none. */
 bool kn_c_collects(const kn_c_writing *g, int v);
+const char *kn_c_if_seconds(kn_c_writing *g, int loop);
 /* Is value v, which the loop reads, made an f32 before? */
 bool kn_c_widens_halves(const kn_c_writing *g, int v);
 /* Does store s write what is converted behind the loop; and the store that does so to value v, or -1? */
