@@ -99,6 +99,18 @@ bool kn_c_narrows(const kn_c_writing *g, int s, int loop)
     return !is_taken(g, st->value, s);
 }
 
+bool kn_c_stores_bytes(kn_c_writing *g, int loop)
+{
+    const bool widened = g->widened;
+    bool any = false;
+    g->widened = true;
+    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
+        any |= kn_c_stores_in(g, s, loop) && !kn_c_narrows(g, s, loop) &&
+               kn_bytes(g->w->k->bufs.data[kn_c_store_at(g, s)->access.buf].dtype) == 1;
+    g->widened = widened;
+    return any;
+}
+
 /* The store that narrows value v, if there is one; else -1. */
 int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop)
 {

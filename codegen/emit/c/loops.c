@@ -462,7 +462,7 @@ void kn_c_put_lanes(kn_c_writer *w, bool group, int stage)
     kn_c_divide(w, group, stage, &g.l);
     w->members = g.l.several;
     if (w->packed && !w->strung && !group)
-        w->strings[stage] = kn_c_can_string(&g);
+        w->strings[stage] = kn_c_is_of_vectors(&g) && kn_c_can_string(&g);
     g.known = KN_NEW_ARRAY(w->a, bool, n);
     g.loaded = KN_NEW_ARRAY(w->a, bool, n);
     kn_c_line(w, "static void %s_%s%d(const kn_c_call *c, %s *s, i64 n, i64 done)", name,

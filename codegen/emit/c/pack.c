@@ -134,13 +134,13 @@ static void put_head(kn_c_writer *w, const char *what, int stage)
 
 bool kn_c_strings(const kn_c_writing *g) { return g->w->strung && !g->l.group; }
 
-/* May vectors of a sweep go from run to run where they are: is it one loop by vectors, of lanes that lie side by side in each run,
- * and are runs along the last axis but one? */
+/* May vectors of a sweep that is one loop of them go from run to run: do lanes lie side by side in each run, and are runs along the
+ * last axis but one? */
 bool kn_c_can_string(kn_c_writing *g)
 {
     const kn_c_writer *w = g->w;
     const kn_phase *p = w->ph;
-    if (!w->packed || g->l.group || p->nest.naxes - p->nest.ngroup != 2 || !kn_c_is_of_vectors(g))
+    if (p->nest.naxes - p->nest.ngroup != 2)
         return false;
     for (int v = 0; v < p->nest.values.len; v++)
         if (g->l.way[v] == KN_C_CALLED || kn_c_is_folded(w, &g->l, v) ||

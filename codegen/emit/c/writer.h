@@ -262,10 +262,8 @@ static inline bool kn_c_stores_in(const kn_c_writing *g, int s, int loop)
 {
     return g->l.store_loop[s] == loop && !kn_c_is_guarded(kn_c_store_at(g, s));
 }
-/* Does it do nothing; store elements of a byte, and not by what is converted behind it; copy value v, made elsewhere, to an
- * array? */
+/* Does it do nothing; copy value v, made elsewhere, to an array? */
 bool kn_c_is_empty(const kn_c_writing *g, int loop);
-bool kn_c_stores_bytes(kn_c_writing *g, int loop);
 bool kn_c_copies(const kn_c_writing *g, int v, int loop);
 /* Does it accumulate reduction r; any; r as a variance, of deviations? */
 bool kn_c_adds_here(const kn_c_writing *g, int r, int loop);
@@ -358,6 +356,8 @@ bool kn_c_collects(const kn_c_writing *g, int v);
 const char *kn_c_if_seconds(kn_c_writing *g, int loop);
 /* Is value v, which the loop reads, made an f32 before? */
 bool kn_c_widens_halves(const kn_c_writing *g, int v);
+/* Does the loop store elements of a byte, and not by what is converted behind it? */
+bool kn_c_stores_bytes(kn_c_writing *g, int loop);
 /* Does store s write what is converted behind the loop; and the store that does so to value v, or -1? */
 bool kn_c_narrows(const kn_c_writing *g, int s, int loop);
 int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop);
