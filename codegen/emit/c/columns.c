@@ -98,7 +98,7 @@ static bool sums_floats(kn_c_writing *g, int loop)
 }
 
 /* Can vectors begin at lanes that were taken before, so few at a time? Stores of bytes are no vectors of them. */
-static bool can_overlap(const kn_c_writing *g, int loop)
+static bool can_overlap(kn_c_writing *g, int loop)
 {
     return !g->w->ordered && !kn_c_stores_over_kept(g, loop) && !kn_c_stores_bytes(g, loop);
 }

@@ -1,12 +1,26 @@
 /* What loops over a few lanes convert before and behind them, by vectors of their own: bytes to integers of 4, 16-bit
- * floats to f32 and back, and f32 that are summed to f64. gcc vectorises a loop of so many lanes by vectors that its narrowest elements fill. */
+ * floats to f32 and back, f32 to integers of 1 and 2 bytes, and f32 that are summed to f64. gcc vectorises a loop of so many lanes by vectors that its narrowest elements fill. */
 #include "codegen/emit/c/writer.h"
 
-/* Is it of contiguous bytes? gcc vectorises a loop of 16 lanes that touches a byte by vectors of 16 bytes, half a register for
- * f32 with AVX2; so bytes are widened to 32 bits before. */
+bool kn_c_is_apart(const kn_c_writing *g, int v)
+{
+    return g->w->copy[v] < 0 && kn_c_access(g->w->ph, v)->kind[g->w->axis] == KN_STRIDE_PARAM;
+}
+
+/* Is it of bytes? gcc vectorises a loop of 16 lanes that touches a byte by vectors of 16 bytes, half a register for f32 with
+ * AVX2, and not at all with AVX-512 where bytes are apart; so they are widened to 32 bits before. */
 bool kn_c_widens_bytes(const kn_c_writing *g, int v)
 {
-    return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 && kn_c_is_adjacent(g->w, v);
+    return kn_bytes(kn_c_value_at(g, v)->dtype) == 1 &&
+           (kn_c_is_adjacent(g->w, v) || kn_c_is_apart(g, v));
+}
+
+/* Is it of 4 bytes each, and apart? Compilers take such elements one by one, every second one too. */
+bool kn_c_collects(const kn_c_writing *g, int v)
+{
+    const kn_dtype t = kn_c_value_at(g, v)->dtype;
+    return g->seconds && g->l.way[v] == KN_C_READ && kn_c_is_apart(g, v) &&
+           (t == KN_F32 || t == KN_I32 || t == KN_U32);
 }
 
 const char *kn_c_wide_type(const kn_c_writing *g, int v)
@@ -14,13 +28,16 @@ const char *kn_c_wide_type(const kn_c_writing *g, int v)
     return kn_c_value_at(g, v)->dtype == KN_I8 ? "i32" : "u32";
 }
 
-static bool is_cast(const kn_c_writing *g, int v, bool to_half)
+/* Is v a conversion of a 16-bit float to f32; or one of f32 to elements of 1 or 2 bytes? */
+static bool is_cast(const kn_c_writing *g, int v, bool narrows)
 {
     const kn_value *value = kn_c_value_at(g, v);
     if (value->kind != KN_V_ELEM || value->op != KN_OP_CAST)
         return false;
     const kn_dtype from = kn_c_value_at(g, value->in[0])->dtype, to = value->dtype;
-    return to_half ? from == KN_F32 && kn_is_half(to) : kn_is_half(from) && to == KN_F32;
+    if (!narrows)
+        return kn_is_half(from) && to == KN_F32;
+    return from == KN_F32 && to != KN_BOOL && kn_bytes(to) <= 2;
 }
 
 /* Does a reduction or a store other than `but` (-1: any) take value v as it is? */
@@ -37,10 +54,17 @@ static bool is_taken(const kn_c_writing *g, int v, int but)
     return false;
 }
 
-/* Are the lanes of value v, which is read, apart by a stride of the call? */
-static bool is_apart(const kn_c_writing *g, int v)
+const char *kn_c_if_seconds(kn_c_writing *g, int loop)
 {
-    return g->w->copy[v] < 0 && kn_c_access(g->w->ph, v)->kind[g->w->axis] == KN_STRIDE_PARAM;
+    kn_text t = kn_text_new(g->w->a);
+    const bool seconds = g->seconds;
+    g->seconds = true;
+    for (int v = 0; v < g->w->ph->nest.values.len; v++)
+        if (kn_c_reads(g, v, loop) && kn_c_collects(g, v))
+            kn_putf(&t, "%snum[%d] == 2", t.len ? " && " : "",
+                    kn_c_number_of(g->w->ph, false, v) + 2 + g->w->axis);
+    g->seconds = seconds;
+    return t.len ? kn_text_str(&t) : NULL;
 }
 
 /* Is it of 16-bit floats that only become f32? Those are converted before, too; every second element is half of what a vector
@@ -48,7 +72,7 @@ static bool is_apart(const kn_c_writing *g, int v)
 bool kn_c_widens_halves(const kn_c_writing *g, int v)
 {
     if (!g->widened || g->l.way[v] != KN_C_READ || !kn_is_half(kn_c_value_at(g, v)->dtype) ||
-        !(kn_c_is_adjacent(g->w, v) || is_apart(g, v)) || g->l.array[v] || is_taken(g, v, -1))
+        !(kn_c_is_adjacent(g->w, v) || kn_c_is_apart(g, v)) || g->l.array[v] || is_taken(g, v, -1))
         return false;
     for (int i = 0; i < g->w->ph->nest.values.len; i++)
         for (int k = 0; k < kn_c_value_at(g, i)->nin; k++)
@@ -57,7 +81,7 @@ bool kn_c_widens_halves(const kn_c_writing *g, int v)
     return true;
 }
 
-/* Is all that becomes of value v, a 16-bit float, that store s of the loop writes it to where it lies side by side? Then the
+/* Is all that becomes of value v, a 16-bit float or an integer of at most 16 bits, that store s of the loop writes it to where it lies side by side? Then the
  * f32 that it comes from is converted behind the loop. */
 bool kn_c_narrows(const kn_c_writing *g, int s, int loop)
 {
@@ -75,6 +99,18 @@ bool kn_c_narrows(const kn_c_writing *g, int s, int loop)
     return !is_taken(g, st->value, s);
 }
 
+bool kn_c_stores_bytes(kn_c_writing *g, int loop)
+{
+    const bool widened = g->widened;
+    bool any = false;
+    g->widened = true;
+    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
+        any |= kn_c_stores_in(g, s, loop) && !kn_c_narrows(g, s, loop) &&
+               kn_bytes(g->w->k->bufs.data[kn_c_store_at(g, s)->access.buf].dtype) == 1;
+    g->widened = widened;
+    return any;
+}
+
 /* The store that narrows value v, if there is one; else -1. */
 int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop)
 {
@@ -84,8 +120,8 @@ int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop)
     return -1;
 }
 
-/* Bytes of the narrowest elements that the loop converts if it goes by vectors, 0 if none; are there any f16, or any with
- * gaps? */
+/* Bytes of the narrowest elements that the loop converts if it goes by vectors, 0 if none; does it store integers, or are there
+ * any f16, or any with gaps? */
 static int narrowest(kn_c_writing *g, int loop, bool *slow)
 {
     const bool widened = g->widened;
@@ -95,14 +131,14 @@ static int narrowest(kn_c_writing *g, int loop, bool *slow)
     for (int s = 0; s < g->w->ph->nest.stores.len; s++)
         if (kn_c_narrows(g, s, loop)) {
             bytes = 2;
-            *slow |= kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype == KN_F16;
+            *slow |= kn_c_value_at(g, kn_c_store_at(g, s)->value)->dtype != KN_BF16;
         }
     for (int v = 0; v < g->w->ph->nest.values.len; v++) {
         const kn_dtype t = kn_c_value_at(g, v)->dtype;
         if (!kn_c_reads(g, v, loop) || !(kn_c_widens_halves(g, v) || kn_c_widens_bytes(g, v)))
             continue;
         bytes = bytes && bytes < kn_bytes(t) ? bytes : kn_bytes(t);
-        *slow |= t == KN_F16 || (kn_is_half(t) && is_apart(g, v));
+        *slow |= t == KN_F16 || kn_c_is_apart(g, v);
     }
     g->widened = widened;
     return bytes;
@@ -147,18 +183,37 @@ static const char *written_from(kn_c_writing *g, int s, const char *first)
     return first ? kn_c_printed(g->w, " + %s", kn_c_store_subscript(g, s, first)) : "";
 }
 
+/* "num[7]", the stride of lanes of v. */
+static const char *stride_of(kn_c_writing *g, int v)
+{
+    return kn_c_printed(g->w, "num[%d]", kn_c_number_of(g->w->ph, false, v) + 2 + g->w->axis);
+}
+
 static void put_widened_halves(kn_c_writing *g, int v, const char *what, const char *first)
 {
     kn_c_writer *w = g->w;
     const char *type = kn_c_type(kn_c_value_at(g, v)->dtype), *at = read_from(g, v, first);
-    if (first && is_apart(g, v))
-        kn_c_line(w, "kn_widen_%s_by(wide%d, %s%d%s, num[%d], %s > 0, %s);", type, v, what, v, at,
-                  kn_c_number_of(w->ph, false, v) + 2 + w->axis, first, lanes_of(g));
+    if (first && kn_c_is_apart(g, v))
+        kn_c_line(w, "kn_widen_%s_by(wide%d, %s%d%s, %s, %s > 0, %s);", type, v, what, v, at,
+                  stride_of(g, v), first, lanes_of(g));
     else
         kn_c_line(w, "kn_widen_%s(wide%d, %s%d%s, %s);", type, v, what, v, at, lanes_of(g));
 }
 
-/* The bytes that the loop reads from `what`, as integers of 4, and 16-bit floats as f32; and room for what it narrows. */
+static void put_widened_bytes(kn_c_writing *g, int v, const char *what, const char *first)
+{
+    kn_c_writer *w = g->w;
+    const char *type = kn_c_wide_type(g, v), *at = read_from(g, v, first);
+    kn_c_line(w, "%s wide%d[%s];", type, v, lanes_of(g));
+    if (first && kn_c_is_apart(g, v))
+        kn_c_line(w, "kn_%s_from_bytes_by(wide%d, %s%d%s, %s, %s);", type, v, what, v, at,
+                  stride_of(g, v), lanes_of(g));
+    else
+        kn_c_line(w, "kn_%s_from_bytes(wide%d, %s%d%s, %s);", type, v, what, v, at, lanes_of(g));
+}
+
+/* The bytes that the loop reads from `what`, as integers of 4, 16-bit floats as f32, and what is apart side by side; and room for
+ * what it narrows. */
 void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *first)
 {
     const char *const lanes = lanes_of(g);
@@ -170,12 +225,14 @@ void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *f
             kn_c_line(g->w, "f32 wide%d[%s];", v, lanes);
             put_widened_halves(g, v, what, first);
         }
-        if (!kn_c_reads(g, v, loop) || !kn_c_widens_bytes(g, v))
-            continue;
-        const char *type = kn_c_wide_type(g, v);
-        kn_c_line(g->w, "%s wide%d[%s];", type, v, lanes);
-        kn_c_line(g->w, "kn_%s_from_bytes(wide%d, %s%d%s, %s);", type, v, what, v,
-                  read_from(g, v, first), lanes);
+        if (kn_c_reads(g, v, loop) && kn_c_widens_bytes(g, v))
+            put_widened_bytes(g, v, what, first);
+        if (kn_c_reads(g, v, loop) && kn_c_collects(g, v)) {
+            const char *type = kn_c_type(kn_c_value_at(g, v)->dtype);
+            kn_c_line(g->w, "%s wide%d[%s];", type, v, lanes);
+            kn_c_line(g->w, "kn_seconds_%s(wide%d, %s%d%s, %s);", type, v, what, v,
+                      read_from(g, v, first), lanes);
+        }
     }
 }
 

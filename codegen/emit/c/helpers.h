@@ -31,6 +31,11 @@ typedef double _Complex c128;
     for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
     __builtin_prefetch((const char *)(p) + KN_AHEAD + i)
 
+/* The same of elements that are two apart, if they are. */
+#define KN_FETCH_APART(p, step)                                                                    \
+    for (u64 i = 0; (step) == 2 && i < 2 * KN_FOLD_LANES * sizeof *(p); i += 64)                   \
+    __builtin_prefetch((const char *)(p) + KN_AHEAD + i)
+
 /* What the first sweep over the next row reads, while another sweep computes: so many bytes on, into the second-level cache. */
 #define KN_FETCH_NEXT(p, bytes)                                                                    \
     for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
@@ -406,6 +411,64 @@ KN_WIDEN_BY(f16)
 KN_WIDEN_BY(bf16)
 #undef KN_WIDEN_BY
 
+/* Bytes that are `step` apart, as integers. Of every second one, 16 are in two vectors: one that begins with the first, and one that
+ * ends with the last. */
+#if defined(__AVX2__) && !defined(__clang__)
+typedef u16 kn_eight_u16 __attribute__((vector_size(16)));
+#define KN_SECOND_BYTES(T, V, WIDEN)                                                               \
+    for (; step == 2 && j + 16 <= lanes; j += 16) {                                                \
+        V a, b;                                                                                    \
+        __builtin_memcpy(&a, (const char *)from + 2 * j, sizeof a);                                \
+        __builtin_memcpy(&b, (const char *)from + 2 * j + 15, sizeof b);                           \
+        const kn_few_##T low = (kn_few_##T)WIDEN((kn_eight_i16)(a << 8 >> 8));                     \
+        const kn_few_##T high = (kn_few_##T)WIDEN((kn_eight_i16)(b >> 8));                         \
+        __builtin_memcpy(to + j, &low, sizeof low);                                                \
+        __builtin_memcpy(to + j + 8, &high, sizeof high);                                          \
+    }
+#else
+#define KN_SECOND_BYTES(T, V, WIDEN)
+#endif
+#define KN_FROM_BYTES_BY(T, B, V, WIDEN)                                                           \
+    static inline void kn_##T##_from_bytes_by(T *to, const void *from, i64 step, int lanes)        \
+    {                                                                                              \
+        int j = 0;                                                                                 \
+        KN_SECOND_BYTES(T, V, WIDEN)                                                               \
+        for (; j < lanes; j++)                                                                     \
+            to[j] = ((const B *)from)[j * step];                                                   \
+    }
+KN_FROM_BYTES_BY(i32, i8, kn_eight_i16, __builtin_ia32_pmovsxwd256)
+KN_FROM_BYTES_BY(u32, u8, kn_eight_u16, __builtin_ia32_pmovzxwd256)
+#undef KN_FROM_BYTES_BY
+
+/* The same of elements of 4 bytes. */
+#if defined(__clang__)
+#define KN_EVEN_OF(a, b, mask, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define KN_EVEN_OF(a, b, mask, ...) __builtin_shuffle(a, b, mask)
+#endif
+#if KN_HALVES == 16
+#define KN_SECONDS 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31
+#else
+#define KN_SECONDS 0, 2, 4, 6, 9, 11, 13, 15
+#endif
+#define KN_SECONDS_OF(T)                                                                           \
+    static inline void kn_seconds_##T(T *to, const T *from, int lanes)                             \
+    {                                                                                              \
+        const kn_halves_i32 mask = {KN_SECONDS};                                                   \
+        (void)mask;                                                                                \
+        for (int j = 0; j < lanes; j += KN_HALVES) {                                               \
+            kn_halves_##T a, b;                                                                    \
+            __builtin_memcpy(&a, from + 2 * j, sizeof a);                                          \
+            __builtin_memcpy(&b, from + 2 * j + KN_HALVES - 1, sizeof b);                          \
+            a = KN_EVEN_OF(a, b, mask, KN_SECONDS);                                                \
+            __builtin_memcpy(to + j, &a, sizeof a);                                                \
+        }                                                                                          \
+    }
+KN_SECONDS_OF(f32)
+KN_SECONDS_OF(i32)
+KN_SECONDS_OF(u32)
+#undef KN_SECONDS_OF
+
 /* Tiles of contiguous columns: to[r * tile + l] = from[l * across + r], by squares of 16-byte vectors. Each step interleaves
  * vectors that are half a square apart; after log2 of the side columns are rows. */
 #if defined(__clang__)
@@ -531,9 +594,13 @@ static inline i64 kn_checked(const kn_c_call *c, int value, i64 at, i64 size)
     return 0;
 }
 
+/* The bits of -infinity: an integer below those of all absolute values. */
+#define KN_LEAST_f32 (-0x800000)
+#define KN_LEAST_f64 (-0x10000000000000)
+
 /* The extreme of floats that a loop has found, of which it knows that of all but NaN; whether there was a NaN; and of
- * which sign the extreme is if it is a zero. */
-#define KN_EXTREME(T, U)                                                                           \
+ * which sign the extreme is if it is a zero. Of absolute values it knows the greatest bits, which a NaN has. */
+#define KN_EXTREME(T, U, S)                                                                        \
     static inline U kn_bits_of_##T(T x)                                                            \
     {                                                                                              \
         U u;                                                                                       \
@@ -544,10 +611,21 @@ static inline i64 kn_checked(const kn_c_call *c, int value, i64 at, i64 size)
     {                                                                                              \
         const T zero = bits >> (8 * sizeof(U) - 1) ? -(T)0 : (T)0;                                 \
         return odd ? (T)__builtin_nanf("") : best == 0 ? zero : best;                              \
+    }                                                                                              \
+    static inline T kn_magnitude_##T(S bits)                                                       \
+    {                                                                                              \
+        T x;                                                                                       \
+        __builtin_memcpy(&x, &bits, sizeof x);                                                     \
+        return x != x ? (T)__builtin_nanf("") : x;                                                 \
     }
-KN_EXTREME(f32, u32)
-KN_EXTREME(f64, u64)
+KN_EXTREME(f32, u32, i32)
+KN_EXTREME(f64, u64, i64)
 #undef KN_EXTREME
+
+/* Maximum and minimum with a constant c, which is neither NaN nor -0: processors choose the second operand where one is NaN, and
+ * of two zeros. So the minimum with +0 is right, and the maximum takes "+ 0", which makes +0 of -0. */
+#define KN_AT_LEAST(a, c) ((c) > (a) ? (c) : (a))
+#define KN_AT_MOST(a, c) ((c) < (a) ? (c) : (a))
 
 /* Minimum and maximum: a NaN on either side wins (unequal to itself on the left, compares false on the right), and -0
  * is less than 0. */
@@ -579,3 +657,73 @@ KN_PICK(f64, u64, kn_maximum, >, &)
 #define KN_TO_u32(a) ((u32)(u64)KN_TO_i64(a))
 #define KN_TO_u64(a)                                                                               \
     ((a) >= 0x1p63f ? (u64)KN_TO_i64((a)-0x1p63f) ^ (u64)1 << 63 : (u64)KN_TO_i64(a))
+
+/* So many f32 as integers of 1 or 2 bytes, as KN_TO_i8() and the like have them one by one. x86 has an instruction for
+ * KN_TO_i32(); what loops over lanes become has vectors that the bytes fill, and takes three for it. */
+#if defined(__AVX512BW__) && defined(__AVX512VL__) && !defined(__clang__)
+#define KN_NARROW_LOW(name, N, bytes, LOW)                                                         \
+    static inline void name(void *to, const f32 *from, int lanes)                                  \
+    {                                                                                              \
+        const kn_halves_i32 none = {0};                                                            \
+        for (int j = 0; j < lanes; j += 16) {                                                      \
+            kn_halves_f32 x;                                                                       \
+            __builtin_memcpy(&x, from + j, sizeof x);                                              \
+            const kn_halves_i32 v =                                                                \
+                __builtin_ia32_cvttps2dq512_mask(x, none, (unsigned short)-1, 4);                  \
+            const N n = (N)LOW(v, (N){0}, (unsigned short)-1);                                     \
+            __builtin_memcpy((char *)to + j * bytes, &n, sizeof n);                                \
+        }                                                                                          \
+    }
+KN_NARROW_LOW(kn_narrow_8, kn_sixteen_bytes, 1, __builtin_ia32_pmovdb512_mask)
+KN_NARROW_LOW(kn_narrow_16, kn_halves_i16, 2, __builtin_ia32_pmovdw512_mask)
+#elif defined(__AVX2__) && !defined(__clang__)
+typedef short kn_sixteen_i16 __attribute__((vector_size(32)));
+typedef long long kn_four_i64 __attribute__((vector_size(32)));
+
+/* The low bits, `mask`, of the integers of 8 f32, of which the second 8 are zeros if there are no more. */
+static inline kn_four_i64 kn_low_bits(const f32 *from, int more, int mask)
+{
+    kn_halves_f32 x, y = {0};
+    __builtin_memcpy(&x, from, sizeof x);
+    if (more)
+        __builtin_memcpy(&y, from + 8, sizeof y);
+    const kn_halves_i32 a = __builtin_ia32_cvttps2dq256(x) & mask;
+    const kn_halves_i32 b = __builtin_ia32_cvttps2dq256(y) & mask;
+    return __builtin_ia32_permdi256((kn_four_i64)__builtin_ia32_packusdw256(a, b), 0xd8);
+}
+
+static inline void kn_narrow_8(void *to, const f32 *from, int lanes)
+{
+    for (int j = 0; j < lanes; j += 16) {
+        const int more = lanes - j > 8;
+        const kn_four_i64 h = kn_low_bits(from + j, more, 0xff);
+        const kn_sixteen_bytes b = (kn_sixteen_bytes)__builtin_ia32_packuswb128(
+            (kn_eight_i16)__builtin_ia32_extract128i256(h, 0),
+            (kn_eight_i16)__builtin_ia32_extract128i256(h, 1));
+        __builtin_memcpy((char *)to + j, &b, more ? 16 : 8);
+    }
+}
+
+static inline void kn_narrow_16(void *to, const f32 *from, int lanes)
+{
+    for (int j = 0; j < lanes; j += 16) {
+        const int more = lanes - j > 8;
+        const kn_four_i64 h = kn_low_bits(from + j, more, 0xffff);
+        __builtin_memcpy((u16 *)to + j, &h, more ? 32 : 16);
+    }
+}
+#else
+static inline void kn_narrow_8(void *to, const f32 *from, int lanes)
+{
+    KN_LANES KN_FEW for (int j = 0; j < lanes; j++)((u8 *)to)[j] = KN_TO_u8(from[j]);
+}
+
+static inline void kn_narrow_16(void *to, const f32 *from, int lanes)
+{
+    KN_LANES KN_FEW for (int j = 0; j < lanes; j++)((u16 *)to)[j] = KN_TO_u16(from[j]);
+}
+#endif
+#define kn_narrow_i8 kn_narrow_8
+#define kn_narrow_u8 kn_narrow_8
+#define kn_narrow_i16 kn_narrow_16
+#define kn_narrow_u16 kn_narrow_16

@@ -22,6 +22,8 @@ static void want(kn_c_writing *g, int v)
         kn_c_line(w, "const f32 %s = wide%d[j];", name, v);
     } else if (g->widened && kn_c_widens_bytes(g, v)) {
         kn_c_line(w, "const %s %s = wide%d[j];", kn_c_wide_type(g, v), name, v);
+    } else if (kn_c_collects(g, v)) {
+        kn_c_line(w, "const %s %s = wide%d[j];", type, name, v);
     } else if (w->masked && !kn_c_can_guard(g, v)) {
         kn_c_line(w, "const %s %s = rest%d[j];", type, name, v);
     } else if (w->masked) {
@@ -170,8 +172,7 @@ static void put_sums(kn_c_writing *g, int loop, const char *count)
     kn_put(w->t, "#endif\n");
 }
 
-/* So many lanes, a vector or two: what is converted by vectors of its own is so before and behind. */
-void kn_c_put_vector_of(kn_c_writing *g, int loop, const char *count)
+static void put_vector(kn_c_writing *g, int loop, const char *count)
 {
     bool any = false;
     g->widened = true;
@@ -185,6 +186,25 @@ void kn_c_put_vector_of(kn_c_writing *g, int loop, const char *count)
     if (any)
         put_sums(g, loop, count);
     g->widened = false;
+}
+
+/* So many lanes, a vector or two: what is converted by vectors of its own is so before and behind. */
+void kn_c_put_vector_of(kn_c_writing *g, int loop, const char *count)
+{
+    const char *const seconds = kn_c_if_seconds(g, loop);
+    if (!seconds) {
+        put_vector(g, loop, count);
+        return;
+    }
+    kn_c_open(g->w, "if (%s)", seconds);
+    g->seconds = true;
+    put_vector(g, loop, count);
+    g->seconds = false;
+    kn_c_close(g->w);
+    kn_c_line(g->w, "else");
+    kn_c_block(g->w);
+    put_vector(g, loop, count);
+    kn_c_close(g->w);
 }
 
 /* By products for quotients, and by divisions if that was wrong. */
@@ -242,6 +262,7 @@ void kn_c_put_overlapping(kn_c_writing *g, int loop, const char *lanes, bool con
         put_streaming(g, loop, s, lanes);
     } else {
         kn_c_open(w, "do");
+        kn_c_put_next_run(g);
         put_lanes(g, loop, lanes, converts);
         kn_c_close_as(w, "} while ((from += %s) + %s <= n);", lanes, lanes);
         kn_c_open(w, "if (from < n)");

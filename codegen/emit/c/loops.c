@@ -164,7 +164,8 @@ static void put_pointer(kn_c_writing *g, int i)
         const char *dense = v->kind == KN_V_INDEX
                                 ? ""
                                 : kn_c_printed(w, "(%s *)c->buf[%d]%s", type, v->access->buf, at);
-        kn_c_line(w, "const %s *const p%d = %s;", type, i, kn_c_packed(w, type, w->copy[i], dense));
+        kn_c_line(w, "const %s *%sp%d = %s;", type, kn_c_strings(g) ? "" : "const ", i,
+                  kn_c_packed(w, type, w->copy[i], dense));
         return;
     }
     if (w->rolled[i]) {
@@ -275,7 +276,8 @@ static void put_top(kn_c_writing *g)
             to = w->packed ? kn_c_packed(w, type, w->store_copy[s], to)
                            : kn_c_printed(w, "(%s *)(s->block + %d * c->slot) + s->line", type,
                                           w->store_copy[s]);
-        kn_c_line(w, "%s *const q%d = %s; /* %s */", type, s, to, buf->name);
+        kn_c_line(w, "%s *%sq%d = %s; /* %s */", type,
+                  kn_c_strings(g) && w->store_copy[s] >= 0 ? "" : "const ", s, to, buf->name);
     }
     for (int i = 0; i < p->nest.values.len; i++) {
         if (g->l.way[i] && kn_has_access(kn_c_value_at(g, i))) {
@@ -290,6 +292,7 @@ static void put_top(kn_c_writing *g)
     }
     put_divisors(g);
     put_next_rows(g);
+    kn_c_put_strides_of_runs(g);
     for (int r = 0; r < p->nest.reds.len && !g->l.group && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];
         if (red->stage == g->l.stage && kn_c_owner(p, r) == r && kn_c_is_added(w, red))
@@ -458,10 +461,13 @@ void kn_c_put_lanes(kn_c_writer *w, bool group, int stage)
     kn_c_writing g = {.w = w};
     kn_c_divide(w, group, stage, &g.l);
     w->members = g.l.several;
+    if (w->packed && !w->strung && !group)
+        w->strings[stage] = kn_c_is_of_vectors(&g) && kn_c_can_string(&g);
     g.known = KN_NEW_ARRAY(w->a, bool, n);
     g.loaded = KN_NEW_ARRAY(w->a, bool, n);
     kn_c_line(w, "static void %s_%s%d(const kn_c_call *c, %s *s, i64 n, i64 done)", name,
               group       ? "group"
+              : w->strung ? "strung"
               : w->packed ? "packed"
               : w->whole  ? "whole"
                           : "sweep",

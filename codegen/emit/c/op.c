@@ -181,6 +181,17 @@ const char *kn_c_quotient(kn_arena *a, const char *x, double c)
     return is ? kn_sprintf(a, "(f32)((f64)%s * %a)", x, 1 / c) : NULL;
 }
 
+const char *kn_c_limit(kn_arena *a, kn_op op, const char *x, kn_scalar c, const char *literal)
+{
+    const bool max = op == KN_OP_MAXIMUM;
+    const bool zero = c.f == 0;
+    if ((!max && op != KN_OP_MINIMUM) || !kn_is_float(c.dtype) || isnan(c.f) ||
+        (zero && signbit(c.f)))
+        return NULL;
+    return kn_sprintf(a, "%s(%s, %s)%s", max ? "KN_AT_LEAST" : "KN_AT_MOST", x, literal,
+                      max && zero ? " + 0" : "");
+}
+
 bool kn_c_is_inline(kn_op op, kn_dtype type, kn_dtype to)
 {
     return (op == KN_OP_CAST ? cast_form(type, to) : form_of(op, type)) != NULL;

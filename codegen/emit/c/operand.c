@@ -93,6 +93,20 @@ static const char *quotient(kn_c_writing *g, int i, const char *x, const char *y
     return NULL;
 }
 
+/* An extreme of a float and a constant; else NULL. */
+static const char *limit(kn_c_writing *g, const kn_value *v, const char *const *in)
+{
+    for (int k = 0; k < 2 && v->nin == 2 && v->kind == KN_V_ELEM; k++) {
+        const kn_value *c = kn_c_value_at(g, v->in[k]);
+        const char *text = c->kind == KN_V_CONST && kn_is_float(v->dtype)
+                               ? kn_c_limit(g->w->a, v->op, in[1 - k], c->value, in[k])
+                               : NULL;
+        if (text)
+            return text;
+    }
+    return NULL;
+}
+
 /* Not above 0: a value less the maximum of its group, and the negative of what has no sign. */
 static kn_c_sign sign_of(const kn_c_writing *g, int v)
 {
@@ -128,6 +142,9 @@ const char *kn_c_expression(kn_c_writing *g, int i, int loop)
     const char *product = quotient(g, i, in[0], in[v->nin - 1]);
     if (product)
         return product;
+    const char *limited = limit(g, v, in);
+    if (limited)
+        return limited;
     const char *fewer =
         v->nin == 1 ? kn_c_op_of(w->a, v->op, last->dtype, sign_of(g, v->in[0]), in[0]) : NULL;
     if (fewer)

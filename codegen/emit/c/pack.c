@@ -1,6 +1,7 @@
 /* Rows whose blocks have several runs of lanes. A run is too short for the loops of a sweep, and for calls; so what lies in
  * runs is packed into arrays of the block first, a sweep works on the block as a whole, and what it stores is unpacked
- * from arrays in the end. What lies without gaps over all runs, which a call's numbers say, stays where it is. */
+ * from arrays in the end. What lies without gaps over all runs, which a call's numbers say, stays where it is; so does all of it where runs are of whole vectors and a sweep is one loop by
+ * vectors, which goes from run to run then ("strung"). */
 #include "codegen/emit/c/writer.h"
 
 static bool is_stored(const kn_c_writer *w, int s, int stage)
@@ -70,6 +71,8 @@ void kn_c_end_packed(kn_c_writer *w)
 const char *kn_c_packed(kn_c_writer *w, const char *type, int array, const char *dense)
 {
     const char *const at = kn_c_printed(w, "(%s *)(s->block + %d * c->slot)", type, array);
+    if (w->strung && *dense)
+        return dense;
     return *dense
                ? kn_c_printed(w, "s->dense >> %d & 1 ? %s : %s", array - w->first_packed, dense, at)
                : at;
@@ -125,6 +128,67 @@ static void put_head(kn_c_writer *w, const char *what, int stage)
     kn_c_block(w);
     kn_c_line(w, "const i64 *const num = c->num;");
     kn_c_line(w, "(void)num, (void)s, (void)n, (void)done;");
+}
+
+/* ---- runs of whole vectors ---- */
+
+bool kn_c_strings(const kn_c_writing *g) { return g->w->strung && !g->l.group; }
+
+/* May vectors of a sweep that is one loop of them go from run to run: do lanes lie side by side in each run, and are runs along the
+ * last axis but one? */
+bool kn_c_can_string(kn_c_writing *g)
+{
+    const kn_c_writer *w = g->w;
+    const kn_phase *p = w->ph;
+    if (p->nest.naxes - p->nest.ngroup != 2)
+        return false;
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (g->l.way[v] == KN_C_CALLED || kn_c_is_folded(w, &g->l, v) ||
+            (w->copy[v] >= 0 && (p->nest.values.data[v].kind != KN_V_LOAD ||
+                                 kn_c_access(p, v)->kind[w->axis] != KN_STRIDE_ONE)))
+            return false;
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (w->store_copy[s] >= 0 && kn_c_store_access(p, s)->kind[w->axis] != KN_STRIDE_ONE)
+            return false;
+    return true;
+}
+
+static void put_gap(kn_c_writer *w, const kn_access *acc, int at, char pointer, int i)
+{
+    kn_c_line(w, "const i64 gap_%c%d = %s - num[%d];", pointer, i, stride(w, acc, at, w->axis - 1),
+              w->axis);
+}
+
+void kn_c_put_strides_of_runs(kn_c_writing *g)
+{
+    kn_c_writer *w = g->w;
+    const kn_phase *p = w->ph;
+    if (!kn_c_strings(g))
+        return;
+    kn_c_line(w, "i64 left = num[%d] - s->i[%d]; /* of a run */", w->axis, w->axis);
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (w->copy[v] >= 0)
+            put_gap(w, kn_c_access(p, v), kn_c_number_of(p, false, v), 'p', v);
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (w->store_copy[s] >= 0)
+            put_gap(w, kn_c_store_access(p, s), kn_c_number_of(p, true, s), 'q', s);
+}
+
+void kn_c_put_next_run(kn_c_writing *g)
+{
+    kn_c_writer *w = g->w;
+    if (!kn_c_strings(g))
+        return;
+    kn_c_open(w, "if (left == 0)");
+    kn_c_line(w, "left = num[%d];", w->axis);
+    for (int v = 0; v < w->ph->nest.values.len; v++)
+        if (w->copy[v] >= 0)
+            kn_c_line(w, "p%d += gap_p%d;", v, v);
+    for (int s = 0; s < w->ph->nest.stores.len; s++)
+        if (w->store_copy[s] >= 0)
+            kn_c_line(w, "q%d += gap_q%d;", s, s);
+    kn_c_close(w);
+    kn_c_line(w, "left -= KN_FOLD_LANES;");
 }
 
 /* One run of an array that is needed: lanes from `from` to `to`, each `step` behind the one before in memory. */
@@ -211,6 +275,14 @@ void kn_c_put_packed_block(kn_c_writer *w, int stage)
     const char *name = kn_c_state(w);
     const uint64_t in = w->packed_in[stage], out = w->packed_out[stage];
     kn_c_line(w, "s->dense = %s_dense%d(num);", name, stage);
+    if (w->strings[stage]) {
+        kn_c_open(w, "if (~s->dense & 0x%llx && (num[%d] | i | stop) %% KN_FOLD_LANES == 0)",
+                  (unsigned long long)(in | out), w->axis);
+        kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "i");
+        kn_c_line(w, "%s_strung%d(c, s, stop - i, 0);", name, stage);
+        kn_c_line(w, "continue;");
+        kn_c_close(w);
+    }
     if (in) {
         kn_c_open(w, "if (~s->dense & 0x%llx)", (unsigned long long)in);
         kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "i");

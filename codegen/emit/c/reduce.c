@@ -4,6 +4,7 @@
  *   added      lane: the sum, product, ... so far
  *   extreme    lane: the extreme so far, of what is no NaN; odd: not 0 if there was a NaN; bits: whose sign is that of an
  *              extreme that is a zero
+ *   magnitude  lane: the bits of the greatest absolute value, as an integer: those of a NaN are greater than all others
  *   variance   lane and squares: sums of deviations from the shift, and of their squares */
 #include "codegen/emit/c/writer.h"
 
@@ -18,6 +19,14 @@ static bool is_extreme(const kn_c_writer *w, int r)
            (red->op == KN_OP_MIN || red->op == KN_OP_MAX);
 }
 
+/* A maximum of absolute values? */
+static bool is_magnitude(const kn_c_writer *w, int r)
+{
+    const kn_value *v = &w->ph->nest.values.data[red_at(w, r)->value];
+    return is_extreme(w, r) && red_at(w, r)->op == KN_OP_MAX && v->kind == KN_V_ELEM &&
+           v->op == KN_OP_ABS;
+}
+
 /* Of a lane. */
 static kn_dtype type_of(const kn_c_writer *w, int r)
 {
@@ -25,6 +34,7 @@ static kn_dtype type_of(const kn_c_writer *w, int r)
 }
 
 static const char *bits_type(kn_dtype t) { return t == KN_F32 ? "u32" : "u64"; }
+static const char *signed_type(kn_dtype t) { return t == KN_F32 ? "i32" : "i64"; }
 
 /* Has it an accumulator for each of a few lanes, which loops over j? Else `l` is the only one. */
 static bool has_several(const kn_c_writer *w) { return w->mode != KN_C_COLS || w->vectors; }
@@ -52,13 +62,18 @@ static const char *identity(kn_c_writer *w, int r)
 int kn_c_acc_bytes(const kn_c_writer *w, int r)
 {
     const int each = kn_bytes(type_of(w, r));
-    return is_extreme(w, r) || is_variance(w, r) ? 3 * each : each;
+    const bool one = is_magnitude(w, r) || !(is_extreme(w, r) || is_variance(w, r));
+    return one ? each : 3 * each;
 }
 
 void kn_c_declare_acc(kn_c_writer *w, int r)
 {
     const kn_dtype t = type_of(w, r);
     const bool cols = w->mode == KN_C_COLS;
+    if (is_magnitude(w, r)) {
+        put_local(w, signed_type(t), "lane", r, t == KN_F32 ? "KN_LEAST_f32" : "KN_LEAST_f64");
+        return;
+    }
     if (is_extreme(w, r)) {
         put_local(w, kn_c_type(t), "lane", r, identity(w, r));
         put_local(w, bits_type(t), "odd", r, "0");
@@ -89,6 +104,11 @@ static void put_nearer(kn_c_writer *w, int r, const char *at, const char *value,
                        const char *bits)
 {
     const bool min = red_at(w, r)->op == KN_OP_MIN;
+    if (is_magnitude(w, r)) {
+        kn_c_line(w, "lane%d%s = %s > lane%d%s ? %s : lane%d%s;", r, at, value, r, at, value, r,
+                  at);
+        return;
+    }
     kn_c_line(w, "lane%d%s = %s %s lane%d%s ? %s : lane%d%s;", r, at, value, min ? "<" : ">", r, at,
               value, r, at);
     kn_c_line(w, "odd%d%s |= %s;", r, at, odd);
@@ -102,6 +122,12 @@ void kn_c_put_into_acc(kn_c_writer *w, int r, const char *value)
     if (w->masked && !is_variance(w, r)) { /* lanes that are none change nothing */
         kn_c_line(w, "const %s some%d = in ? (%s)%s : %s;", type, r, type, value, identity(w, r));
         value = kn_c_printed(w, "some%d", r);
+    }
+    if (is_magnitude(w, r)) {
+        kn_c_line(w, "const %s near%d = (%s)kn_bits_of_%s(%s);", signed_type(type_of(w, r)), r,
+                  signed_type(type_of(w, r)), type, value);
+        put_nearer(w, r, at, kn_c_printed(w, "near%d", r), NULL, NULL);
+        return;
     }
     if (is_extreme(w, r)) {
         put_nearer(w, r, at, value, kn_c_printed(w, "%s != %s ? -1 : 0", value, value),
@@ -141,6 +167,8 @@ static void put_tree(kn_c_writer *w, int r)
 
 static const char *extreme_of(kn_c_writer *w, int r, const char *at)
 {
+    if (is_magnitude(w, r))
+        return kn_c_printed(w, "kn_magnitude_%s(lane%d%s)", kn_c_type(type_of(w, r)), r, at);
     return kn_c_printed(w, "kn_extreme_%s(lane%d%s, odd%d%s, bits%d%s)", kn_c_type(type_of(w, r)),
                         r, at, r, at, r, at);
 }

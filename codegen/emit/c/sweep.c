@@ -12,6 +12,10 @@ static void put_fetches(kn_c_writing *g, int loop)
             kn_c_line(w, "KN_FETCH_NEXT(p%d + from, next%d);", v, v);
         else if (g->l.way[v] == KN_C_READ && kn_c_is_adjacent(w, v))
             kn_c_line(w, "KN_FETCH(p%d + from);", v);
+        else if (kn_c_reads(g, v, loop) && kn_c_is_apart(g, v))
+            kn_c_line(w, "KN_FETCH_APART(p%d + from * num[%d], num[%d]);", v,
+                      kn_c_number_of(w->ph, false, v) + 2 + w->axis,
+                      kn_c_number_of(w->ph, false, v) + 2 + w->axis);
 }
 
 static void put_rest(kn_c_writing *g, int loop)
@@ -29,10 +33,12 @@ static void put_adding_loop(kn_c_writing *g, int loop)
     kn_c_put_accs(g, loop);
     kn_c_line(w, "i64 from = 0;");
     kn_c_open(w, "for (; from + KN_FOLD_LANES <= n; from += KN_FOLD_LANES)");
+    kn_c_put_next_run(g);
     put_fetches(g, loop);
     kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
     kn_c_close(w);
-    put_rest(g, loop);
+    if (!kn_c_strings(g))
+        put_rest(g, loop);
     kn_c_join_accs(g, loop);
     kn_c_close(w);
 }
@@ -206,6 +212,12 @@ static bool is_long(const kn_c_writing *g, int loop)
     for (int v = 0; v < g->w->ph->nest.values.len; v++)
         n += g->l.way[v] == KN_C_INLINE && g->l.loop[v] == loop;
     return n > MOST;
+}
+
+bool kn_c_is_of_vectors(kn_c_writing *g)
+{
+    return g->l.loops == 1 && !kn_c_is_empty(g, 0) && !only_copies(g, 0) && !is_long(g, 0) &&
+           !g->w->ordered && !kn_c_stores_over_kept(g, 0) && !kn_c_stores_bytes(g, 0);
 }
 
 static void put_cached(kn_c_writing *g, int loop)

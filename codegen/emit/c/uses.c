@@ -89,15 +89,6 @@ bool kn_c_shifts(const kn_c_writing *g, int r, int loop)
     return kn_c_adds_here(g, r, loop) && g->w->ph->nest.reds.data[r].op == KN_OP_VAR;
 }
 
-bool kn_c_stores_bytes(const kn_c_writing *g, int loop)
-{
-    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
-        if (kn_c_stores_in(g, s, loop) &&
-            kn_bytes(g->w->k->bufs.data[kn_c_store_at(g, s)->access.buf].dtype) == 1)
-            return true;
-    return false;
-}
-
 /* What takes a function has results late, and is work enough for a row to pay for a state in memory. None may be under way that
  * has to read before another one writes. */
 int kn_c_rows_at_once(const kn_c_writer *w)

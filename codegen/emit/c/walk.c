@@ -608,6 +608,10 @@ static void put_sweep_functions(kn_c_writer *w, int stage)
         kn_c_begin_packed(w, stage);
         kn_c_put_packing(w, stage);
         kn_c_put_lanes(w, false, stage);
+        w->strung = w->strings[stage];
+        if (w->strung)
+            kn_c_put_lanes(w, false, stage);
+        w->strung = false;
         kn_c_end_packed(w);
     } else {
         kn_c_put_lanes(w, false, stage);
@@ -633,6 +637,7 @@ void kn_c_put_walk(kn_c_writer *w)
     w->folds = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
     w->several = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
     w->packs = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
+    w->strings = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
     w->packed_in = KN_NEW_ARRAY(w->a, uint64_t, p->nest.nsweeps + 1);
     w->packed_out = KN_NEW_ARRAY(w->a, uint64_t, p->nest.nsweeps + 1);
     for (int t = 0; t <= p->nest.nsweeps; t++) {

@@ -62,7 +62,10 @@ typedef struct kn_c_writer {
     bool masked; /* a loop takes inactive lanes, of which `in` is false */
     bool whole;  /* rows of several runs: the function's blocks are one run each, */
     bool packed; /* or several, packed side by side */
-    bool *packs; /* per stage: so are blocks of several runs */
+    bool *packs; /* per stage: so are blocks of several runs, */
+    /* per stage: unless those have whole vectors and this is set; then a function goes from run to run, and this one does */
+    bool *strings;
+    bool strung;
     /* per stage that packs: the arrays of what it reads and of what it stores, as bits, from the first of them on */
     uint64_t *packed_in, *packed_out;
     int first_packed; /* the first of those arrays */
@@ -109,6 +112,8 @@ const char *kn_c_op(kn_arena *a, kn_op op, kn_dtype type, kn_dtype to, const cha
 typedef enum kn_c_sign { KN_C_ANY, KN_C_UNSIGNED, KN_C_BELOW, KN_C_SIGNS } kn_c_sign;
 /* What does op for less, of an operand of which so much is known; else NULL. */
 const char *kn_c_op_of(kn_arena *a, kn_op op, kn_dtype type, kn_c_sign sign, const char *in);
+/* The maximum or minimum of x and a constant, to the bit; NULL: it is not as simple as that. */
+const char *kn_c_limit(kn_arena *a, kn_op op, const char *x, kn_scalar c, const char *literal);
 /* x / c of f32 by a product, to the bit; NULL: c is none of those. */
 const char *kn_c_quotient(kn_arena *a, const char *x, double c);
 /* Is there an expression? */
@@ -235,6 +240,7 @@ typedef struct kn_c_writing {
     bool dry;     /* values are computed without being written anywhere */
     bool quick;   /* quotients of f64 are products, and `odd` tells whether they are right */
     bool widened; /* bytes that the loop reads were made integers of 4 before, 16-bit floats f32 */
+    bool seconds; /* elements of 4 bytes that are apart are so by two */
     bool streams; /* vectors are stored past the caches, behind the loop over their lanes */
 } kn_c_writing;
 
@@ -262,9 +268,8 @@ static inline bool kn_c_stores_in(const kn_c_writing *g, int s, int loop)
 {
     return g->l.store_loop[s] == loop && !kn_c_is_guarded(kn_c_store_at(g, s));
 }
-/* Does it do nothing; store elements of a byte; copy value v, made elsewhere, to an array? */
+/* Does it do nothing; copy value v, made elsewhere, to an array? */
 bool kn_c_is_empty(const kn_c_writing *g, int loop);
-bool kn_c_stores_bytes(const kn_c_writing *g, int loop);
 bool kn_c_copies(const kn_c_writing *g, int v, int loop);
 /* Does it accumulate reduction r; any; r as a variance, of deviations? */
 bool kn_c_adds_here(const kn_c_writing *g, int r, int loop);
@@ -337,6 +342,8 @@ bool kn_c_sums_terms(const kn_c_writing *g, int r, int loop);
 /* ---- sweep.c ---- */
 
 void kn_c_put_loop(kn_c_writing *g, int loop);
+/* Is all that a sweep does one loop by vectors? */
+bool kn_c_is_of_vectors(kn_c_writing *g);
 
 /* ---- columns.c ---- */
 
@@ -344,11 +351,19 @@ void kn_c_put_loop_of_columns(kn_c_writing *g, int loop);
 
 /* ---- convert.c ---- */
 
-/* Is v of contiguous bytes, which are widened before; and the type that they get? */
+/* Is v of bytes, which are widened before; and the type that they get? */
 bool kn_c_widens_bytes(const kn_c_writing *g, int v);
 const char *kn_c_wide_type(const kn_c_writing *g, int v);
+/* Are the lanes of value v, which is read, apart by a stride of the call? */
+bool kn_c_is_apart(const kn_c_writing *g, int v);
+/* Is value v of lanes that are apart by two, which are put side by side before? The condition on which all such values of a loop
+ * are; NULL: there are none. */
+bool kn_c_collects(const kn_c_writing *g, int v);
+const char *kn_c_if_seconds(kn_c_writing *g, int loop);
 /* Is value v, which the loop reads, made an f32 before? */
 bool kn_c_widens_halves(const kn_c_writing *g, int v);
+/* Does the loop store elements of a byte, and not by what is converted behind it? */
+bool kn_c_stores_bytes(kn_c_writing *g, int loop);
 /* Does store s write what is converted behind the loop; and the store that does so to value v, or -1? */
 bool kn_c_narrows(const kn_c_writing *g, int s, int loop);
 int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop);
@@ -393,6 +408,12 @@ void kn_c_end_packed(kn_c_writer *w);
 /* Where lanes are that have an array for them when packed; `dense`: where they are if they need none, "" if that is not
  * asked. */
 const char *kn_c_packed(kn_c_writer *w, const char *type, int array, const char *dense);
+/* At the beginning of a vector of a sweep that can go from run to run: to the next one, if that is where it begins; and what
+ * that takes, at the top. */
+bool kn_c_can_string(kn_c_writing *g);
+bool kn_c_strings(const kn_c_writing *g);
+void kn_c_put_next_run(kn_c_writing *g);
+void kn_c_put_strides_of_runs(kn_c_writing *g);
 /* The functions that copy runs; while packed. */
 void kn_c_put_packing(kn_c_writer *w, int stage);
 /* Lanes i to stop of a sweep. */
