@@ -83,6 +83,29 @@ static void put_lanes_of_members(kn_c_writing *g, int loop, int count, bool unro
     kn_c_close(w);
 }
 
+/* What is reduced by no lane: as compilers make vectors of it, which take more lanes at a time the narrower elements are, and by
+ * vectors of f32 what these leave. */
+static void put_stored_members(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    kn_c_open(w, "if (n >= KN_COLUMN_LANES)");
+    opens_members(g, 1);
+    kn_c_line(w, "const i64 whole = n / KN_WHOLE_LANES(%d) * KN_WHOLE_LANES(%d);",
+              kn_c_narrowest(g, loop), kn_c_narrowest(g, loop));
+    kn_c_line(w, "KN_LANES");
+    kn_c_open(w, "for (i64 l = 0; l < whole; l++)");
+    kn_c_put_lane(g, loop);
+    kn_c_close(w);
+    kn_c_open(w, "for (i64 taken = whole; taken < n; taken += KN_COLUMN_LANES)");
+    kn_c_line(w, "const i64 from = KN_MIN(taken, n - KN_COLUMN_LANES);");
+    kn_c_put_vector_of(g, loop, "KN_COLUMN_LANES");
+    kn_c_close(w);
+    w->indent--;
+    kn_c_open(w, "} else");
+    put_lanes_of_members(g, loop, 1, false);
+    kn_c_close(w);
+}
+
 /* Does the loop sum f32, of lanes that all lie side by side? */
 static bool sums_floats(kn_c_writing *g, int loop)
 {
@@ -108,6 +131,10 @@ static void put_cached_members(kn_c_writing *g, int loop, int count)
     kn_c_writer *w = g->w;
     const bool can = can_overlap(g, loop);
     const bool gains = can && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
+    if (can && !gains && !kn_c_adds(g, loop) && !g->l.group && !kn_c_is_long(g, loop)) {
+        put_stored_members(g, loop);
+        return;
+    }
     if (!gains && !(can && count > 1 && sums_floats(g, loop))) {
         put_lanes_of_members(g, loop, count, true);
         return;

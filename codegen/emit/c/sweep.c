@@ -198,16 +198,6 @@ static void put_copies(kn_c_writing *g, int loop)
     }
 }
 
-/* Has the loop so many operations that writing it twice costs more to compile than its remainder takes? */
-static bool is_long(const kn_c_writing *g, int loop)
-{
-    enum { MOST = 200 };
-    int n = 0;
-    for (int v = 0; v < g->w->ph->nest.values.len; v++)
-        n += g->l.way[v] == KN_C_INLINE && g->l.loop[v] == loop;
-    return n > MOST;
-}
-
 static void put_cached(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
@@ -215,7 +205,7 @@ static void put_cached(kn_c_writing *g, int loop)
         put_short_adding_loop(g, loop);
     } else if (kn_c_adds(g, loop)) {
         put_adding_loop(g, loop);
-    } else if (g->l.group || w->ordered || kn_c_stores_over_kept(g, loop) || is_long(g, loop)) {
+    } else if (g->l.group || w->ordered || kn_c_stores_over_kept(g, loop) || kn_c_is_long(g, loop)) {
         put_each_lane(g, loop);
     } else if (w->mode == KN_C_SHORT) {
         put_short_loop(g, loop);
@@ -245,7 +235,7 @@ void kn_c_put_loop(kn_c_writing *g, int loop)
         kn_c_put_loop_of_columns(g, loop);
         return;
     }
-    const bool streams = !is_long(g, loop) && kn_c_begin_streams(g, loop, "KN_FOLD_LANES");
+    const bool streams = !kn_c_is_long(g, loop) && kn_c_begin_streams(g, loop, "KN_FOLD_LANES");
     if (streams) {
         kn_c_put_overlapping(g, loop, "KN_FOLD_LANES", true);
         kn_c_end_streams(g);
