@@ -515,7 +515,8 @@ static size_t place_numbers(const kn_job *job, char *at, native_numbers *out)
     size_t scalars = (size_t)k->scalars.len * sizeof *out->scalars;
     size_t extents = (size_t)k->extents.len * sizeof *out->extents;
     size_t numbers = (size_t)kn_c_numbers(job->phase, NULL) * sizeof(int64_t);
-    *out = (native_numbers){(kn_param_cell *)at, (const void **)(at + cells),
+    *out = (native_numbers){(kn_param_cell *)at,
+                            (const void **)(at + cells),
                             (int64_t *)(at + cells + scalars),
                             (int64_t *)(at + cells + scalars + extents),
                             (int64_t *)(at + cells + scalars + extents + numbers),

@@ -1,11 +1,16 @@
 /* A loop over the lanes of columns, as text: over all of them, or a vector at a time, and of several members at once. */
 #include "codegen/emit/c/writer.h"
 
-enum { KN_MEMBERS = 8 };
+/* COUNTED: as many as the variable `count` says */
+enum { KN_MEMBERS = 8, COUNTED = 0 };
 
 /* Does it open a loop over `count` members from the first on that is left? One needs none. */
 static bool opens_members(kn_c_writing *g, int count)
 {
+    if (count == COUNTED) {
+        kn_c_open(g->w, "for (i64 m = first; m < first + count; m++)");
+        return true;
+    }
     if (count > 1) {
         kn_c_open(g->w, "for (int k = 0; k < %d; k++)", count);
         kn_c_line(g->w, "const i64 m = first + k;");
@@ -31,15 +36,20 @@ static void put_member_fetches(kn_c_writing *g, int loop, int count, const char 
 {
     kn_c_writer *w = g->w;
     const int member = w->ph->nest.naxes - 1;
-    for (int v = 0; v < w->ph->nest.values.len && loop == 0 && count > 1; v++) {
+    for (int v = 0; v < w->ph->nest.values.len && loop == 0 && count != 1; v++) {
         const kn_access *acc = kn_c_access(w->ph, v);
         if (g->l.way[v] == KN_C_READ && acc->kind[w->axis] == KN_STRIDE_ONE &&
             acc->kind[member] == KN_STRIDE_PARAM) {
             const int step = kn_c_member_stride(w->ph, false, v);
             if (*lane)
                 kn_c_line(w, "if (KN_NEW_LINE(p%d, from))", v);
-            kn_c_line(w, "%sKN_FETCH_MEMBERS(p%d%s + (first + %d) * step%d, step%d, %d, %s);",
-                      *lane ? "    " : "", v, lane, count, step, step, count, lanes);
+            if (count == COUNTED)
+                kn_c_line(w, "%sfor (i64 m = first + count; m < first + 2 * count; m += %d)",
+                          *lane ? "    " : "", KN_MEMBERS);
+            kn_c_line(w, "%sKN_FETCH_MEMBERS(p%d%s + %s * step%d, step%d, %d, %s);",
+                      *lane ? "    " : "", v, lane,
+                      count == COUNTED ? "m" : kn_c_printed(w, "(first + %d)", count), step, step,
+                      count == COUNTED ? KN_MEMBERS : count, lanes);
         }
     }
 }
@@ -126,11 +136,16 @@ static bool can_overlap(const kn_c_writing *g, int loop)
     return !g->w->ordered && !kn_c_stores_over_kept(g, loop) && !kn_c_stores_bytes(g, loop);
 }
 
+/* Does it take so few lanes at a time that the members are counted? */
+static bool goes_by_vectors(kn_c_writing *g, int loop)
+{
+    return can_overlap(g, loop) && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
+}
+
 static void put_cached_members(kn_c_writing *g, int loop, int count)
 {
     kn_c_writer *w = g->w;
-    const bool can = can_overlap(g, loop);
-    const bool gains = can && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
+    const bool can = can_overlap(g, loop), gains = goes_by_vectors(g, loop);
     if (can && !gains && !kn_c_adds(g, loop) && !g->l.group && !kn_c_is_long(g, loop)) {
         put_stored_members(g, loop);
         return;
@@ -207,6 +222,20 @@ static void put_shifts(kn_c_writing *g, int loop)
     }
 }
 
+/* "n <= 64 && step5 <= 64": do few columns lie close together, so that more members at once leave what they read in the cache?
+ * Then accumulators move less often. */
+static const char *are_close(const kn_c_writing *g)
+{
+    const kn_c_writer *w = g->w;
+    kn_text t = kn_text_new(w->a);
+    kn_put(&t, "n <= 64");
+    for (int v = 0; v < w->ph->nest.values.len; v++)
+        if (kn_c_reads(g, v, 0) && w->copy[v] < 0 &&
+            kn_c_access(w->ph, v)->kind[w->ph->nest.naxes - 1] == KN_STRIDE_PARAM)
+            kn_putf(&t, " && step%d <= 64", kn_c_member_stride(w->ph, false, v));
+    return kn_text_str(&t);
+}
+
 void kn_c_put_loop_of_columns(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
@@ -217,6 +246,14 @@ void kn_c_put_loop_of_columns(kn_c_writing *g, int loop)
     }
     const int count = at_once(g);
     kn_c_line(w, "i64 first = 0;");
+    if (count > 1 && goes_by_vectors(g, loop)) {
+        kn_c_open(w, "for (i64 count; first < s->members; first += count)");
+        kn_c_line(w, "count = KN_MIN(s->members - first, %s ? %d : %d);", are_close(g),
+                  2 * KN_MEMBERS, KN_MEMBERS);
+        put_members(g, loop, COUNTED);
+        kn_c_close(w);
+        return;
+    }
     if (count > 1) {
         kn_c_open(w, "for (; first + %d <= s->members; first += %d)", count, count);
         put_members(g, loop, count);

@@ -205,7 +205,8 @@ static void put_cached(kn_c_writing *g, int loop)
         put_short_adding_loop(g, loop);
     } else if (kn_c_adds(g, loop)) {
         put_adding_loop(g, loop);
-    } else if (g->l.group || w->ordered || kn_c_stores_over_kept(g, loop) || kn_c_is_long(g, loop)) {
+    } else if (g->l.group || w->ordered || kn_c_stores_over_kept(g, loop) ||
+               kn_c_is_long(g, loop)) {
         put_each_lane(g, loop);
     } else if (w->mode == KN_C_SHORT) {
         put_short_loop(g, loop);
