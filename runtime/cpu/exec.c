@@ -508,7 +508,7 @@ static kn_status interpret(const kn_cpu_plan *plan, kn_job *job, const kn_cpu_ma
 typedef struct native_job {
     const kn_job *job;
     kn_c_work *work;
-    kn_c_call call, side; /* side: what call.side points to */
+    kn_c_call call, side, wide; /* side, wide: what call.side and call.wide point to */
 } native_job;
 
 static void work_native(void *ctx, int64_t task, void *scratch)
@@ -522,7 +522,7 @@ static void work_native(void *ctx, int64_t task, void *scratch)
 typedef struct native_numbers {
     kn_param_cell *cells;
     const void **scalars;
-    int64_t *extents, *numbers, *side;
+    int64_t *extents, *numbers, *side, *wide;
 } native_numbers;
 
 static size_t place_numbers(const kn_job *job, char *at, native_numbers *out)
@@ -532,11 +532,13 @@ static size_t place_numbers(const kn_job *job, char *at, native_numbers *out)
     size_t scalars = (size_t)k->scalars.len * sizeof *out->scalars;
     size_t extents = (size_t)k->extents.len * sizeof *out->extents;
     size_t numbers = (size_t)kn_c_numbers(job->phase, NULL) * sizeof(int64_t);
-    *out = (native_numbers){(kn_param_cell *)at, (const void **)(at + cells),
+    *out = (native_numbers){(kn_param_cell *)at,
+                            (const void **)(at + cells),
                             (int64_t *)(at + cells + scalars),
                             (int64_t *)(at + cells + scalars + extents),
-                            (int64_t *)(at + cells + scalars + extents + numbers)};
-    return cells + scalars + extents + 2 * numbers;
+                            (int64_t *)(at + cells + scalars + extents + numbers),
+                            (int64_t *)(at + cells + scalars + extents + 2 * numbers)};
+    return cells + scalars + extents + 3 * numbers;
 }
 
 static void fill_numbers(const kn_job *job, const native_numbers *to)
@@ -551,17 +553,21 @@ static void fill_numbers(const kn_job *job, const native_numbers *to)
     kn_c_numbers(job->phase, to->numbers);
 }
 
-/* Makes the call of members side by side, whose numbers are put into `numbers`. */
-static void lay_beside(native_job *n, int64_t *numbers)
+/* Makes `to` the call of so many members side by side, whose numbers are put into `numbers`; NULL: of one. */
+static const kn_c_call *lay_beside(const native_job *n, kn_c_call *to, int64_t beside,
+                                   int64_t *numbers)
 {
     const kn_phase *p = n->job->phase;
+    if (beside <= 1)
+        return NULL;
     kn_c_numbers(p, numbers);
-    kn_cpu_side_numbers(p, n->call.beside, numbers);
-    n->side = n->call;
-    n->side.num = numbers;
-    n->side.groups *= n->call.beside;
-    n->side.members /= n->call.beside;
-    n->call.side = &n->side;
+    kn_cpu_side_numbers(p, beside, numbers);
+    *to = n->call;
+    to->num = numbers;
+    to->beside = beside;
+    to->groups *= beside;
+    to->members /= beside;
+    return to;
 }
 
 /* The most lanes of a block. Where it has no arrays, and nothing is reduced, its length changes nothing but how often loops end. */
@@ -607,8 +613,8 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, const kn_c
                              .stream = job->cut.stream,
                              .bad = job->bad}};
     n.call.beside = kn_cpu_beside(job);
-    if (n.call.beside > 1)
-        lay_beside(&n, numbers.side);
+    n.call.side = lay_beside(&n, &n.side, n.call.beside, numbers.side);
+    n.call.wide = lay_beside(&n, &n.wide, kn_cpu_wide(job), numbers.wide);
     kn_status status = share(job, several, pool, mine, scratch, work_native, &n);
     kn_pool_return(pool, scratch);
     return status;

@@ -28,26 +28,52 @@ static bool are_dense(const kn_phase_plan *plan, const kn_phase *p)
     return true;
 }
 
-int64_t kn_cpu_can_lie_beside(const kn_phase_plan *plan, const kn_phase *p)
+/* Do members of a run follow each other without gaps? */
+static bool is_one_piece(const kn_phase_plan *plan, const kn_phase *p)
 {
-    if (!kn_c_can_be_narrow(p) || kn_is_invariant(p) || plan->ordered)
-        return 1;
-    const int64_t beside = kn_beside(run_of(p));
-    if (p->nest.members < 4 * beside || (p->nest.ngroup > 1 && run_of(p) == 1))
-        return 1;
+    if (!kn_c_can_be_narrow(p) || plan->ordered || (p->nest.ngroup > 1 && run_of(p) == 1))
+        return false;
     for (int r = 0; r < p->nest.reds.len; r++)
         if (p->nest.reds.data[r].by)
-            return 1;
-    return are_dense(plan, p) ? beside : 1;
+            return false;
+    return are_dense(plan, p);
+}
+
+int64_t kn_cpu_can_lie_beside(const kn_phase_plan *plan, const kn_phase *p)
+{
+    if (p->nest.ngroup == 0 || kn_is_invariant(p))
+        return 1;
+    const int64_t beside = kn_beside(run_of(p));
+    return p->nest.members >= 4 * beside && is_one_piece(plan, p) ? beside : 1;
+}
+
+/* Is a run of columns one tile? */
+static bool is_tile(const kn_job *job)
+{
+    const kn_c_cut *const cut = &job->cut;
+    return job->cols && (cut->run ? cut->run_step : cut->most) >= run_of(job->phase);
 }
 
 int64_t kn_cpu_beside(const kn_job *job)
 {
-    const kn_c_cut *const cut = &job->cut;
-    if (!job->cols || (cut->run ? cut->run_step : cut->most) < run_of(job->phase))
+    if (!is_tile(job))
         return 1;
     const int64_t beside = kn_cpu_can_lie_beside(job->plan, job->phase);
     return job->cut.parts == 1 || job->cut.part % beside == 0 ? beside : 1;
+}
+
+int64_t kn_cpu_wide(const kn_job *job)
+{
+    const kn_phase *const p = job->phase;
+    const kn_c_cut *const cut = &job->cut;
+    if (!is_tile(job) || (p->nest.ngroup > 1 && !cut->run) || !is_one_piece(job->plan, p))
+        return 1;
+    const int64_t most = kn_lesser(KN_WIDE, job->plan->col_lanes) / kn_greater(1, run_of(p));
+    int64_t wide = 1;
+    while (2 * wide <= most && 8 * wide <= cut->part &&
+           (cut->parts == 1 || cut->part % (2 * wide) == 0))
+        wide *= 2;
+    return wide;
 }
 
 void kn_cpu_side_numbers(const kn_phase *p, int64_t beside, int64_t *numbers)

@@ -20,6 +20,10 @@ int64_t kn_cpu_can_lie_beside(const kn_phase_plan *plan, const kn_phase *p);
 /* How many do in a job that has been cut. */
 int64_t kn_cpu_beside(const kn_job *job);
 
+/* How many do where compiled code reduces nothing; no result depends on it, so that rows may be longer, and the last one
+ * shorter. */
+int64_t kn_cpu_wide(const kn_job *job);
+
 /* The numbers of the phase (kn_c_numbers()), for members so taken. */
 void kn_cpu_side_numbers(const kn_phase *p, int64_t beside, int64_t *numbers);
 

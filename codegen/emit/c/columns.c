@@ -1,11 +1,16 @@
 /* A loop over the lanes of columns, as text: over all of them, or a vector at a time, and of several members at once. */
 #include "codegen/emit/c/writer.h"
 
-enum { KN_MEMBERS = 8 };
+/* COUNTED: as many as the variable `count` says */
+enum { KN_MEMBERS = 8, COUNTED = 0 };
 
 /* Does it open a loop over `count` members from the first on that is left? One needs none. */
 static bool opens_members(kn_c_writing *g, int count)
 {
+    if (count == COUNTED) {
+        kn_c_open(g->w, "for (i64 m = first; m < first + count; m++)");
+        return true;
+    }
     if (count > 1) {
         kn_c_open(g->w, "for (int k = 0; k < %d; k++)", count);
         kn_c_line(g->w, "const i64 m = first + k;");
@@ -31,15 +36,20 @@ static void put_member_fetches(kn_c_writing *g, int loop, int count, const char 
 {
     kn_c_writer *w = g->w;
     const int member = w->ph->nest.naxes - 1;
-    for (int v = 0; v < w->ph->nest.values.len && loop == 0 && count > 1; v++) {
+    for (int v = 0; v < w->ph->nest.values.len && loop == 0 && count != 1; v++) {
         const kn_access *acc = kn_c_access(w->ph, v);
         if (g->l.way[v] == KN_C_READ && acc->kind[w->axis] == KN_STRIDE_ONE &&
             acc->kind[member] == KN_STRIDE_PARAM) {
             const int step = kn_c_member_stride(w->ph, false, v);
             if (*lane)
                 kn_c_line(w, "if (KN_NEW_LINE(p%d, from))", v);
-            kn_c_line(w, "%sKN_FETCH_MEMBERS(p%d%s + (first + %d) * step%d, step%d, %d, %s);",
-                      *lane ? "    " : "", v, lane, count, step, step, count, lanes);
+            if (count == COUNTED)
+                kn_c_line(w, "%sfor (i64 m = first + count; m < first + 2 * count; m += %d)",
+                          *lane ? "    " : "", KN_MEMBERS);
+            kn_c_line(w, "%sKN_FETCH_MEMBERS(p%d%s + %s * step%d, step%d, %d, %s);",
+                      *lane ? "    " : "", v, lane,
+                      count == COUNTED ? "m" : kn_c_printed(w, "(first + %d)", count), step, step,
+                      count == COUNTED ? KN_MEMBERS : count, lanes);
         }
     }
 }
@@ -83,6 +93,29 @@ static void put_lanes_of_members(kn_c_writing *g, int loop, int count, bool unro
     kn_c_close(w);
 }
 
+/* What is reduced by no lane: as compilers make vectors of it, which take more lanes at a time the narrower elements are, and by
+ * vectors of f32 what these leave. */
+static void put_stored_members(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    kn_c_open(w, "if (n >= KN_COLUMN_LANES)");
+    opens_members(g, 1);
+    kn_c_line(w, "const i64 whole = n / KN_WHOLE_LANES(%d) * KN_WHOLE_LANES(%d);",
+              kn_c_narrowest(g, loop), kn_c_narrowest(g, loop));
+    kn_c_line(w, "KN_LANES");
+    kn_c_open(w, "for (i64 l = 0; l < whole; l++)");
+    kn_c_put_lane(g, loop);
+    kn_c_close(w);
+    kn_c_open(w, "for (i64 taken = whole; taken < n; taken += KN_COLUMN_LANES)");
+    kn_c_line(w, "const i64 from = KN_MIN(taken, n - KN_COLUMN_LANES);");
+    kn_c_put_vector_of(g, loop, "KN_COLUMN_LANES");
+    kn_c_close(w);
+    w->indent--;
+    kn_c_open(w, "} else");
+    put_lanes_of_members(g, loop, 1, false);
+    kn_c_close(w);
+}
+
 /* Does the loop sum f32, of lanes that all lie side by side? */
 static bool sums_floats(kn_c_writing *g, int loop)
 {
@@ -103,11 +136,20 @@ static bool can_overlap(kn_c_writing *g, int loop)
     return !g->w->ordered && !kn_c_stores_over_kept(g, loop) && !kn_c_stores_bytes(g, loop);
 }
 
+/* Does it take so few lanes at a time that the members are counted? */
+static bool goes_by_vectors(kn_c_writing *g, int loop)
+{
+    return can_overlap(g, loop) && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
+}
+
 static void put_cached_members(kn_c_writing *g, int loop, int count)
 {
     kn_c_writer *w = g->w;
-    const bool can = can_overlap(g, loop);
-    const bool gains = can && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
+    const bool can = can_overlap(g, loop), gains = goes_by_vectors(g, loop);
+    if (can && !gains && !kn_c_adds(g, loop) && !g->l.group && !kn_c_is_long(g, loop)) {
+        put_stored_members(g, loop);
+        return;
+    }
     if (!gains && !(can && count > 1 && sums_floats(g, loop))) {
         put_lanes_of_members(g, loop, count, true);
         return;
@@ -180,6 +222,20 @@ static void put_shifts(kn_c_writing *g, int loop)
     }
 }
 
+/* "n <= 64 && step5 <= 64": do few columns lie close together, so that more members at once leave what they read in the cache?
+ * Then accumulators move less often. */
+static const char *are_close(const kn_c_writing *g)
+{
+    const kn_c_writer *w = g->w;
+    kn_text t = kn_text_new(w->a);
+    kn_put(&t, "n <= 64");
+    for (int v = 0; v < w->ph->nest.values.len; v++)
+        if (kn_c_reads(g, v, 0) && w->copy[v] < 0 &&
+            kn_c_access(w->ph, v)->kind[w->ph->nest.naxes - 1] == KN_STRIDE_PARAM)
+            kn_putf(&t, " && step%d <= 64", kn_c_member_stride(w->ph, false, v));
+    return kn_text_str(&t);
+}
+
 void kn_c_put_loop_of_columns(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
@@ -190,6 +246,14 @@ void kn_c_put_loop_of_columns(kn_c_writing *g, int loop)
     }
     const int count = at_once(g);
     kn_c_line(w, "i64 first = 0;");
+    if (count > 1 && goes_by_vectors(g, loop)) {
+        kn_c_open(w, "for (i64 count; first < s->members; first += count)");
+        kn_c_line(w, "count = KN_MIN(s->members - first, %s ? %d : %d);", are_close(g),
+                  2 * KN_MEMBERS, KN_MEMBERS);
+        put_members(g, loop, COUNTED);
+        kn_c_close(w);
+        return;
+    }
     if (count > 1) {
         kn_c_open(w, "for (; first + %d <= s->members; first += %d)", count, count);
         put_members(g, loop, count);

@@ -144,6 +144,13 @@ static int narrowest(kn_c_writing *g, int loop, bool *slow)
     return bytes;
 }
 
+int kn_c_narrowest(kn_c_writing *g, int loop)
+{
+    bool slow;
+    const int bytes = narrowest(g, loop, &slow);
+    return bytes ? bytes : 4;
+}
+
 bool kn_c_gains_by_vectors(kn_c_writing *g, int loop, int accumulated)
 {
     bool slow;

@@ -47,7 +47,8 @@ enum {
     KN_TASKS_A_THREAD = 8,
     KN_FEW_MEMBERS = 32,
     KN_FEW_GROUPS = 4,
-    KN_SIDE = 64,           /* the most lanes that members side by side become */
+    KN_SIDE = 64,           /* the most lanes that members side by side become, */
+    KN_WIDE = 512,          /* and where nothing is reduced */
     KN_LEAST_COLUMNS = 128, /* of a tile, where several threads have some */
     KN_TILE = 32            /* the side of an interpreted tile */
 };

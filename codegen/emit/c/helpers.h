@@ -100,12 +100,30 @@ typedef long long kn_quarter_line __attribute__((vector_size(16), may_alias));
             __builtin_memcpy(t + k, &v, sizeof v);                                                 \
     }
 
-/* Stores a vector of lanes, past the caches if it is aligned. */
-static inline __attribute__((always_inline)) void kn_put_past(void *to, const void *from, u64 bytes)
+/* Lines of memory that are stored whole, past the caches. A line of which a part is stored through the cache is written back
+ * for each part that is not. */
+typedef struct kn_lines {
+    u64 first, bytes;
+} kn_lines;
+
+/* Those of a row of so many bytes that neither its first vector touches, nor its last one, unless these are aligned. */
+static inline kn_lines kn_lines_of(const void *to, u64 row, u64 vector)
+{
+    const u64 t = (u64)to, end = t + row;
+    const u64 first = t % 64 ? (t + vector + 63) & ~(u64)63 : t;
+    const u64 last = end % 64 ? (end - vector) & ~(u64)63 : end;
+    const kn_lines lines = {first, last > first ? last - first : 0};
+    return lines;
+}
+
+/* Stores a vector of lanes, past the caches if it is aligned and of one of those lines. */
+static inline __attribute__((always_inline)) void kn_put_past(void *to, const void *from, u64 bytes,
+                                                              kn_lines lines)
 {
     char *const t = (char *)to;
     const char *const f = (const char *)from;
-    const int past = ((u64)t & ((bytes < 64 ? bytes : 64) - 1)) == 0;
+    const int past =
+        (((u64)t & ((bytes < 64 ? bytes : 64) - 1)) == 0) & ((u64)t - lines.first < lines.bytes);
     u64 k = 0;
 #ifdef KN_PAST_32
     KN_PUT_PIECES(kn_half_line, KN_PAST_32)
@@ -134,8 +152,9 @@ static inline void kn_stream(void *to, const void *from, u64 bytes)
     u64 edge = -(u64)t & 63;
     edge = edge < bytes ? edge : bytes;
     __builtin_memcpy(t, f, edge);
+    const kn_lines all = {(u64)t + edge, bytes - edge};
     for (t += edge, f += edge, bytes -= edge; bytes >= 64; t += 64, f += 64, bytes -= 64)
-        kn_put_past(t, f, 64);
+        kn_put_past(t, f, 64, all);
     __builtin_memcpy(t, f, bytes);
 }
 
@@ -195,6 +214,8 @@ KN_FROM_BYTES(u32, u8)
 #endif
 /* Lanes that a loop over columns takes where it converts: one vector of f32 */
 #define KN_COLUMN_LANES KN_HALVES
+/* and those of one vector whose narrowest elements have so many bytes */
+#define KN_WHOLE_LANES(bytes) (4 * KN_HALVES / (bytes))
 typedef u16 kn_halves __attribute__((vector_size(2 * KN_HALVES)));
 typedef short kn_halves_i16 __attribute__((vector_size(2 * KN_HALVES)));
 typedef int kn_halves_i32 __attribute__((vector_size(4 * KN_HALVES)));

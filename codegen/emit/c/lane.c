@@ -242,6 +242,7 @@ static void put_lanes(kn_c_writing *g, int loop, const char *lanes, bool convert
 static void put_streaming(kn_c_writing *g, int loop, int s, const char *lanes)
 {
     kn_c_writer *w = g->w;
+    kn_c_put_lines(g, loop, lanes);
     kn_c_line(w, "const i64 second = KN_SECOND(q%d + %s, %s);", s,
               kn_c_store_subscript(g, s, "from"), lanes);
     kn_c_open(w, "for (;;)");

@@ -98,6 +98,8 @@ typedef struct kn_c_call {
      * lanes and members that are so taken. 1, and a null pointer: they do not. */
     __INT64_TYPE__ beside;
     const struct kn_c_call *side;
+    /* The same of so many that they are long rows, for sweeps that reduce nothing: no result depends on how many they are. */
+    const struct kn_c_call *wide;
 } kn_c_call;
 
 /* Elements from row to row of a band of rows of so many, as lines an odd number: rows of a power of two drive each other out of

@@ -93,6 +93,16 @@ void kn_c_end_streams(kn_c_writing *g)
     kn_c_block(g->w);
 }
 
+void kn_c_put_lines(kn_c_writing *g, int loop, const char *count)
+{
+    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
+        if (kn_c_streams(g, s, loop))
+            kn_c_line(g->w,
+                      "const kn_lines lines%d = kn_lines_of(q%d + %s, (u64)n * sizeof *q%d, "
+                      "%s * sizeof *q%d);",
+                      s, s, kn_c_store_subscript(g, s, "from"), s, count, s);
+}
+
 void kn_c_put_streamed_room(kn_c_writing *g, int loop, const char *count)
 {
     for (int s = 0; s < g->w->ph->nest.stores.len; s++)
@@ -106,8 +116,8 @@ void kn_c_put_streamed(kn_c_writing *g, int loop)
 {
     for (int s = 0; s < g->w->ph->nest.stores.len; s++)
         if (kn_c_streams(g, s, loop))
-            kn_c_line(g->w, "kn_put_past(q%d + %s, last%d, sizeof last%d);", s,
-                      kn_c_store_subscript(g, s, "from"), s, s);
+            kn_c_line(g->w, "kn_put_past(q%d + %s, last%d, sizeof last%d, lines%d);", s,
+                      kn_c_store_subscript(g, s, "from"), s, s, s);
 }
 
 bool kn_c_streams_any(const kn_c_writer *w)

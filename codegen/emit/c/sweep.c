@@ -204,19 +204,9 @@ static void put_copies(kn_c_writing *g, int loop)
     }
 }
 
-/* Has the loop so many operations that writing it twice costs more to compile than its remainder takes? */
-static bool is_long(const kn_c_writing *g, int loop)
-{
-    enum { MOST = 200 };
-    int n = 0;
-    for (int v = 0; v < g->w->ph->nest.values.len; v++)
-        n += g->l.way[v] == KN_C_INLINE && g->l.loop[v] == loop;
-    return n > MOST;
-}
-
 bool kn_c_is_of_vectors(kn_c_writing *g)
 {
-    return g->l.loops == 1 && !kn_c_is_empty(g, 0) && !only_copies(g, 0) && !is_long(g, 0) &&
+    return g->l.loops == 1 && !kn_c_is_empty(g, 0) && !only_copies(g, 0) && !kn_c_is_long(g, 0) &&
            !g->w->ordered && !kn_c_stores_over_kept(g, 0) && !kn_c_stores_bytes(g, 0);
 }
 
@@ -227,7 +217,8 @@ static void put_cached(kn_c_writing *g, int loop)
         put_short_adding_loop(g, loop);
     } else if (kn_c_adds(g, loop)) {
         put_adding_loop(g, loop);
-    } else if (g->l.group || w->ordered || kn_c_stores_over_kept(g, loop) || is_long(g, loop)) {
+    } else if (g->l.group || w->ordered || kn_c_stores_over_kept(g, loop) ||
+               kn_c_is_long(g, loop)) {
         put_each_lane(g, loop);
     } else if (w->mode == KN_C_SHORT) {
         put_short_loop(g, loop);
@@ -257,7 +248,7 @@ void kn_c_put_loop(kn_c_writing *g, int loop)
         kn_c_put_loop_of_columns(g, loop);
         return;
     }
-    const bool streams = !is_long(g, loop) && kn_c_begin_streams(g, loop, "KN_FOLD_LANES");
+    const bool streams = !kn_c_is_long(g, loop) && kn_c_begin_streams(g, loop, "KN_FOLD_LANES");
     if (streams) {
         kn_c_put_overlapping(g, loop, "KN_FOLD_LANES", true);
         kn_c_end_streams(g);

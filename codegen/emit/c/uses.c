@@ -89,6 +89,15 @@ bool kn_c_shifts(const kn_c_writing *g, int r, int loop)
     return kn_c_adds_here(g, r, loop) && g->w->ph->nest.reds.data[r].op == KN_OP_VAR;
 }
 
+bool kn_c_is_long(const kn_c_writing *g, int loop)
+{
+    enum { MOST = 200 };
+    int n = 0;
+    for (int v = 0; v < g->w->ph->nest.values.len; v++)
+        n += g->l.way[v] == KN_C_INLINE && g->l.loop[v] == loop;
+    return n > MOST;
+}
+
 /* What takes a function has results late, and is work enough for a row to pay for a state in memory. None may be under way that
  * has to read before another one writes. */
 int kn_c_rows_at_once(const kn_c_writer *w)

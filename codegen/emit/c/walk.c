@@ -211,6 +211,14 @@ static bool accumulates(const kn_phase *p, int r, int stage)
     return p->nest.reds.data[r].stage == stage && kn_c_owner(p, r) == r;
 }
 
+static bool reduces(const kn_phase *p, int stage)
+{
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (p->nest.reds.data[r].stage == stage)
+            return true;
+    return false;
+}
+
 static void put_starts(kn_c_writer *w, int stage, const char *n)
 {
     const kn_phase *p = w->ph;
@@ -473,16 +481,47 @@ static void put_member_loop(kn_c_writer *w, int stage, const member_loop *of)
     kn_c_close(w);
 }
 
-/* Group values of a stage, and results of the one before, are those of as many lanes as members side by side are. */
-static void put_spreads(kn_c_writer *w, int stage)
+/* Group values of a stage and those before it back to `first`, and results of the stages before these, are those of as many lanes
+ * as members side by side are. */
+static void put_spreads(kn_c_writer *w, int first, int stage, const char *call)
 {
     const kn_phase *p = w->ph;
-    for (int v = 0; v < p->nest.values.len; v++)
-        if (w->group_array[v] >= 0 && kn_c_group_stage(&p->nest.values.data[v]) == stage)
-            kn_c_line(w, "kn_repeat(s->v%d, n * (i64)sizeof *s->v%d, c->beside);", v, v);
+    for (int v = 0; v < p->nest.values.len; v++) {
+        const int made = kn_c_group_stage(&p->nest.values.data[v]);
+        if (w->group_array[v] >= 0 && made >= first && made <= stage)
+            kn_c_line(w, "kn_repeat(s->v%d, n * (i64)sizeof *s->v%d, %s->beside);", v, v, call);
+    }
     for (int r = 0; r < p->nest.reds.len; r++)
-        if (p->nest.reds.data[r].stage == stage - 1)
-            kn_c_line(w, "kn_repeat(s->r%d, n * (i64)sizeof *s->r%d, c->beside);", r, r);
+        if (p->nest.reds.data[r].stage >= first - 1 && p->nest.reds.data[r].stage < stage)
+            kn_c_line(w, "kn_repeat(s->r%d, n * (i64)sizeof *s->r%d, %s->beside);", r, r, call);
+}
+
+/* Nothing is reduced: all members of a part, in rows that are as long as arrays of a block allow, and what is left as part of
+ * one. */
+static void put_wide_sweep(kn_c_writer *w, int stage)
+{
+    const int member = w->ph->nest.ngroup;
+    kn_c_line(w, "i64 rest = from;");
+    kn_c_open(w, "if (c->wide && from < to)");
+    kn_c_line(w, "const i64 beside = c->wide->beside, lanes = n * beside;");
+    kn_c_line(w, "const i64 side = from / beside, stop = to / beside;");
+    put_spreads(w, 0, stage, "c->wide");
+    kn_c_line(w, "s->lanes = lanes;");
+    kn_c_line(w, "s->i[%d] = side;", member);
+    kn_c_open(w, "for (i64 m = side; m < stop; m += s->members)");
+    put_members(w, stage);
+    kn_c_line(w, "s->row = (m - side) * lanes;");
+    put_block(w, "c->wide", "sweep", stage, "start", "lanes");
+    kn_c_line(w, "s->i[%d] += s->members;", member);
+    kn_c_close(w);
+    kn_c_open(w, "if (to %% beside)");
+    kn_c_line(w, "s->members = 1;");
+    kn_c_line(w, "s->row = (stop - side) * lanes;");
+    put_block(w, "c->wide", "sweep", stage, "start", "to % beside * n");
+    kn_c_close(w);
+    kn_c_line(w, "s->lanes = n;");
+    kn_c_line(w, "rest = to;");
+    kn_c_close(w);
 }
 
 /* As many members of a part as are whole blocks side by side, in which the tile is all groups. */
@@ -493,7 +532,7 @@ static void put_narrow_sweep(kn_c_writer *w, int stage)
     kn_c_open(w, "if (c->side && to - from >= c->beside)");
     kn_c_line(w, "const i64 side = from / c->beside;");
     kn_c_line(w, "const i64 lanes = n * c->beside;");
-    put_spreads(w, stage);
+    put_spreads(w, stage, stage, "c");
     kn_c_line(w, "s->lanes = lanes;");
     put_starts(w, stage, "lanes");
     kn_c_line(w, "s->i[%d] = side;", w->ph->nest.ngroup);
@@ -515,7 +554,10 @@ static void put_sweep_of_tile(kn_c_writer *w, int stage)
     const member_loop rest = {"c", "n", from, "to", "from"};
     if (w->narrow) {
         kn_c_block(w);
-        put_narrow_sweep(w, stage);
+        if (reduces(w->ph, stage))
+            put_narrow_sweep(w, stage);
+        else
+            put_wide_sweep(w, stage);
     } else {
         put_starts(w, stage, "n");
     }

@@ -270,6 +270,8 @@ static inline bool kn_c_stores_in(const kn_c_writing *g, int s, int loop)
 }
 /* Does it do nothing; copy value v, made elsewhere, to an array? */
 bool kn_c_is_empty(const kn_c_writing *g, int loop);
+/* Has it so many operations that writing it twice costs more to compile than its remainder takes? */
+bool kn_c_is_long(const kn_c_writing *g, int loop);
 bool kn_c_copies(const kn_c_writing *g, int v, int loop);
 /* Does it accumulate reduction r; any; r as a variance, of deviations? */
 bool kn_c_adds_here(const kn_c_writing *g, int r, int loop);
@@ -296,6 +298,8 @@ void kn_c_end_streams(kn_c_writing *g);
 /* Does it store s so meanwhile; and the first one that it does, or -1? */
 bool kn_c_streams(const kn_c_writing *g, int s, int loop);
 int kn_c_first_streamed(const kn_c_writing *g, int loop);
+/* Which lines of memory a row of n lanes stores whole, by vectors of `count`. */
+void kn_c_put_lines(kn_c_writing *g, int loop, const char *count);
 /* Room for a vector of `count` lanes, and what stores it from lane `from` on. */
 void kn_c_put_streamed_room(kn_c_writing *g, int loop, const char *count);
 void kn_c_put_streamed(kn_c_writing *g, int loop);
@@ -374,6 +378,8 @@ void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *fi
  * "summed2". */
 bool kn_c_widens_terms(const kn_c_writing *g, int r);
 void kn_c_put_terms(kn_c_writing *g, int r);
+/* Bytes of the narrowest elements that the loop converts, or 4. */
+int kn_c_narrowest(kn_c_writing *g, int loop);
 /* Columns, of which a loop accumulates so many bytes a lane: is it better by vectors of f32? One over all lanes takes as many
  * as the narrowest elements fill a register with, which is good unless their accumulators fill more than half of AVX2's
  * 16 registers of 32 bytes; and compilers convert f16 by some twenty integer operations. */
