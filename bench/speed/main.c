@@ -9,6 +9,8 @@
  *                       what the model says of them, and of a copy: needs no GPU
  *     speed --merges [--device ...] [--only ...] [--repeats N] [--json FILE] [--no-check]
  *                       each workload fused, unfused and with each merge undone, in turns: merges.c
+ *     speed --ready [--random ...] [--only TEXT]
+ *                       when each has its first result on the CPU device, and when it is compiled: ready.c
  *     speed --list [--random ...]
  *                       one JSON object with all workloads, and measures nothing; those of a GPU are explained for an
  *                       sm_90, the others for this host
@@ -90,6 +92,8 @@ static bool read_flag(const char *option, asked *o)
         o->list = true;
     else if (strcmp(option, "--merges") == 0)
         o->merges = true;
+    else if (strcmp(option, "--ready") == 0)
+        o->ready = true;
     else
         return false;
     return true;
@@ -166,15 +170,18 @@ static int run(asked *o, FILE *json)
 {
     machine m;
     drawn *memory = NULL;
-    bool on_device = !o->list && !o->predict, opened = false;
+    bool on_device = !o->list && !o->predict && !o->ready, opened = false;
     int failures = 0;
     if (on_device)
         opened = !failed(o->device, machine_open(&m, o->device));
-    bool gpu = on_device ? opened && m.gpu : o->predict || strcmp(o->device, "cpu") != 0;
+    bool gpu = on_device ? opened && m.gpu
+                         : !o->ready && (o->predict || strcmp(o->device, "cpu") != 0);
     if (!o->random.most) /* as much as such a machine is asked for */
         o->random.least = 64 << 10, o->random.most = gpu ? 1 << 30 : 256 << 20;
     if ((on_device && !opened) || (o->random.count && !draw_all(o, gpu, &memory)))
         failures = 1;
+    else if (o->ready)
+        failures = measure_ready(o);
     else if (!on_device)
         failures = predict_all(o, json);
     else {
@@ -198,7 +205,7 @@ int main(int argc, char **argv)
         fprintf(stderr,
                 "usage: speed [--device D] [--only TEXT] [--repeats N] [--json FILE] [--no-check] "
                 "[--random SEED [--count N] [--bytes FROM:TO] [--ahead THREADS]] "
-                "[--merges | --schedule S | --autotune MS | --predict ARCH | --list]\n");
+                "[--merges | --ready | --schedule S | --autotune MS | --predict ARCH | --list]\n");
         return 2;
     }
     FILE *json = o.list ? stdout : o.json ? fopen(o.json, "w") : NULL;

@@ -158,7 +158,7 @@ typedef struct asked {
     kiln_options how;    /* programs are compiled */
     int repeats;
     int ahead; /* threads that compile beforehand */
-    bool check, list, merges;
+    bool check, list, merges, ready;
     draws random; /* where count is not 0 */
     const workload *all;
     int count;
@@ -194,5 +194,10 @@ void put_foot(FILE *json);
 /* Measures each workload fused, unfused, and with each merge of loop nests undone; lists where fused is not the
  * quickest. Returns how many failed. */
 int measure_merges(machine *m, const asked *o, FILE *json);
+
+/* ---- ready.c: what new programs wait for on the CPU device ---- */
+
+/* Prints when each has its first result, and when all of it is compiled. Returns how many failed. */
+int measure_ready(const asked *o);
 
 #endif

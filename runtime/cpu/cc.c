@@ -29,15 +29,15 @@ void kn_cc_init(kn_cc *cc, kn_device *owner, const kn_allocator *from)
                   .from = *from,
                   .folder.name = "kiln-cpu-"};
     pthread_mutex_init(&cc->lock, NULL);
-    pthread_mutex_init(&cc->child.lock, NULL);
+    pthread_mutex_init(&cc->running.lock, NULL);
 }
 
-void kn_cc_stop(kn_cc *cc) { kn_host_stop(&cc->child); }
+void kn_cc_stop(kn_cc *cc) { kn_host_stop(&cc->running); }
 
 void kn_cc_finish(kn_cc *cc)
 {
     kn_folder_close(&cc->folder);
-    pthread_mutex_destroy(&cc->child.lock);
+    pthread_mutex_destroy(&cc->running.lock);
     pthread_mutex_destroy(&cc->lock);
 }
 
@@ -45,7 +45,7 @@ void kn_cc_finish(kn_cc *cc)
 
 static bool answers(kn_cc *cc, const char *program)
 {
-    return kn_host_answers(&cc->base, &cc->host, program, &cc->child);
+    return kn_host_answers(&cc->base, &cc->host, program, &cc->running);
 }
 
 static bool seek(kn_cc *cc)
@@ -194,7 +194,7 @@ static kn_status run(kn_cc *cc, const char *name, const char *source, const char
     argv[n++] = "-lm";
     argv[n] = NULL;
     __atomic_fetch_add(&cc->base.compiler_calls, 1, __ATOMIC_RELAXED);
-    int status = kn_host_run((char *const *)argv, out, sizeof out, &cc->child);
+    int status = kn_host_run((char *const *)argv, out, sizeof out, &cc->running);
     return status == 0
                ? KN_OK
                : kn_fail(KN_COMPILE, "kernel '%s': the compiler %s refused it (status %d):\n%s",

@@ -14,7 +14,7 @@ typedef struct kn_cc {
     pthread_mutex_t lock;
     bool sought, found;    /* the compiler */
     kn_host_compiler host; /* found once */
-    kn_host_child child;   /* running now */
+    kn_host_children running;
     kn_folder folder;      /* where it works, and where objects are loaded from */
     unsigned count;        /* so far: names files */
 } kn_cc;

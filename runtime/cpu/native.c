@@ -9,6 +9,8 @@
 
 /* Runs of a kernel that are interpreted, at least: what runs once is not worth compiling. */
 enum { RUNS = 1 };
+/* Threads that compile, and no more than there are cores. */
+enum { MOST_WORKERS = 4 };
 
 typedef enum state {
     NEW,  /* nobody has asked for it; its text may be there */
@@ -32,6 +34,7 @@ typedef struct item {
     kn_arena arena; /* the text's, until it is compiled */
     kn_c_text text;
     bool has_text;
+    bool prepared; /* its text was there when the kernel was prepared: what its first run takes */
     struct item *next; /* in the queue */
     kn_native_kernel *kernel;
 } item;
@@ -52,8 +55,9 @@ struct kn_native {
     pthread_mutex_t lock; /* of what follows; never held while something is compiled */
     pthread_cond_t more, done;
     item *first, *last; /* the queue */
-    bool started, closing;
-    pthread_t thread;
+    bool closing;
+    int nworkers, idle; /* idle: they wait for the queue */
+    pthread_t workers[MOST_WORKERS];
 };
 
 kn_status kn_native_read(const char *text, kn_native_when *when)
@@ -99,8 +103,8 @@ void kn_native_close(kn_native *n)
     pthread_cond_broadcast(&n->more);
     pthread_mutex_unlock(&n->lock);
     kn_cc_stop(&n->cc);
-    if (n->started)
-        pthread_join(n->thread, NULL);
+    for (int i = 0; i < n->nworkers; i++)
+        pthread_join(n->workers[i], NULL);
     kn_cc_finish(&n->cc);
     pthread_cond_destroy(&n->done);
     pthread_cond_destroy(&n->more);
@@ -228,8 +232,10 @@ static void finish(kn_native *n, item *it)
 static item *next_item(kn_native *n)
 {
     pthread_mutex_lock(&n->lock);
+    n->idle++;
     while (!n->first && !n->closing)
         pthread_cond_wait(&n->more, &n->lock);
+    n->idle--;
     item *it = n->first;
     if (it) {
         n->first = it->next;
@@ -251,12 +257,14 @@ static void *work(void *user)
     return NULL;
 }
 
-/* With the lock held; false: the system has no more threads. */
+/* With the lock held; false: the system has no threads for it. */
 static bool enqueue(kn_native *n, item *it)
 {
-    if (!n->started)
-        n->started = kn_thread_start(&n->thread, work, n);
-    if (!n->started)
+    const bool busy = n->idle == 0 || n->first;
+    if (busy && n->nworkers < MOST_WORKERS && n->nworkers < kn_cores())
+        if (kn_thread_start(&n->workers[n->nworkers], work, n))
+            n->nworkers++;
+    if (n->nworkers == 0)
         return false;
     it->next = NULL;
     *(n->last ? &n->last->next : &n->first) = it;
@@ -314,7 +322,7 @@ static kn_status compile_now(kn_native *n, item *it, const kn_kernel *k)
     return KN_OK;
 }
 
-/* compile_now(), by the thread in the background. */
+/* compile_now(), by a thread in the background. */
 static kn_status compile_later(kn_native *n, item *it, const kn_kernel *k)
 {
     if (!claim(n, it, false))
@@ -326,6 +334,17 @@ static kn_status compile_later(kn_native *n, item *it, const kn_kernel *k)
     if (!queued)
         finish(n, it);
     return status;
+}
+
+/* All that a run of the kernel as it was prepared takes: they are compiled side by side. */
+static kn_status compile_prepared(kn_native *n, kn_native_kernel *kernel, const kn_kernel *k)
+{
+    for (int i = 0; i < kernel->nphases * KN_C_MODES; i++) {
+        item *it = &kernel->items[i];
+        if (it->prepared && __atomic_load_n(&it->state, __ATOMIC_ACQUIRE) == NEW)
+            KN_TRY(compile_later(n, it, k));
+    }
+    return KN_OK;
 }
 
 static kn_native_kernel *new_kernel(kn_native *n, const kn_kernel *k)
@@ -363,10 +382,15 @@ kn_status kn_native_prepare(kn_native *n, const kn_kernel *k, const kn_c_mode *m
     if (!kernel)
         return kn_fail(KN_MEMORY, "out of memory: kernel %s", k->name);
     kn_status status = KN_OK;
-    for (int p = 0; p < k->phases.len && status == KN_OK; p++) {
+    for (int p = k->phases.len - 1; p >= 0 && status == KN_OK; p--) {
         item *it = &kernel->items[p * KN_C_MODES + (int)modes[p]];
-        status = n->when == KN_NATIVE_BACKGROUND ? get_text(n, it, k) : compile_now(n, it, k);
+        it->prepared = true;
+        status = n->when == KN_NATIVE_BACKGROUND      ? get_text(n, it, k)
+                 : n->when == KN_NATIVE_WAIT && p > 0 ? compile_later(n, it, k)
+                                                      : compile_now(n, it, k);
     }
+    for (int p = 1; p < k->phases.len && status == KN_OK && n->when == KN_NATIVE_WAIT; p++)
+        status = compile_now(n, &kernel->items[p * KN_C_MODES + (int)modes[p]], k);
     if (status != KN_OK)
         release(n, kernel);
     else
@@ -393,7 +417,7 @@ kn_status kn_native_get(kn_native *n, kn_native_kernel *kernel, const kn_kernel 
         if (n->when != KN_NATIVE_BACKGROUND)
             KN_TRY(compile_now(n, it, k));
         else if (__atomic_add_fetch(&kernel->runs, 1, __ATOMIC_RELAXED) > RUNS * k->phases.len)
-            KN_TRY(compile_later(n, it, k));
+            KN_TRY(it->prepared ? compile_prepared(n, kernel, k) : compile_later(n, it, k));
     }
     if (__atomic_load_n(&it->state, __ATOMIC_ACQUIRE) == DONE && it->code)
         *out = it->code->phase;

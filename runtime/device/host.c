@@ -47,16 +47,27 @@ static int start(pid_t *pid, const char *file, char *const *argv, int out, bool 
     return failed;
 }
 
-/* The same, unless `child` is not to run any more. */
-static int start_child(pid_t *pid, const char *file, char *const *argv, int out,
-                       kn_host_child *child)
+/* Puts `to` where `from` is; nowhere if that is not there. With the lock held. */
+static void replace(kn_host_children *among, pid_t from, pid_t to)
 {
-    if (!child)
+    for (int i = 0; i < KN_HOST_CHILDREN; i++)
+        if (among->pids[i] == from) {
+            among->pids[i] = to;
+            return;
+        }
+}
+
+/* The same, unless none is to run any more. */
+static int start_child(pid_t *pid, const char *file, char *const *argv, int out,
+                       kn_host_children *among)
+{
+    if (!among)
         return start(pid, file, argv, out, false);
-    pthread_mutex_lock(&child->lock);
-    int failed = child->stopped ? ECANCELED : start(pid, file, argv, out, true);
-    child->pid = failed ? 0 : *pid;
-    pthread_mutex_unlock(&child->lock);
+    pthread_mutex_lock(&among->lock);
+    int failed = among->stopped ? ECANCELED : start(pid, file, argv, out, true);
+    if (!failed)
+        replace(among, 0, *pid);
+    pthread_mutex_unlock(&among->lock);
     return failed;
 }
 
@@ -79,47 +90,48 @@ static void read_all(int from, char *out, size_t size)
 
 /* The exit status; 0 where somebody else waits for all children: what was to be made shows the outcome. The number of a
  * child is free for others once it was waited for, so nobody may end it then. */
-static int wait_for(pid_t pid, kn_host_child *child)
+static int wait_for(pid_t pid, kn_host_children *among)
 {
     siginfo_t info;
     int state = 0;
     pid_t done;
-    while (child && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
+    while (among && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR)
         ;
-    if (child)
-        pthread_mutex_lock(&child->lock);
+    if (among)
+        pthread_mutex_lock(&among->lock);
     while ((done = waitpid(pid, &state, 0)) < 0 && errno == EINTR)
         ;
-    if (child) {
-        child->pid = 0;
-        pthread_mutex_unlock(&child->lock);
+    if (among) {
+        replace(among, pid, 0);
+        pthread_mutex_unlock(&among->lock);
     }
     return done < 0 ? 0 : WIFEXITED(state) ? WEXITSTATUS(state) : 128;
 }
 
-int kn_host_run(char *const *argv, char *out, size_t size, kn_host_child *child)
+int kn_host_run(char *const *argv, char *out, size_t size, kn_host_children *among)
 {
     int ends[2];
     char file[PATH_MAX];
     if (!kn_env_find_program(argv[0], file, sizeof file) || pipe2(ends, O_CLOEXEC) != 0)
         return -1;
     pid_t pid;
-    int failed = start_child(&pid, file, argv, ends[1], child);
+    int failed = start_child(&pid, file, argv, ends[1], among);
     close(ends[1]);
     out[0] = 0;
     if (!failed)
         read_all(ends[0], out, size);
     close(ends[0]);
-    return failed ? -1 : wait_for(pid, child);
+    return failed ? -1 : wait_for(pid, among);
 }
 
-void kn_host_stop(kn_host_child *child)
+void kn_host_stop(kn_host_children *among)
 {
-    pthread_mutex_lock(&child->lock);
-    child->stopped = true;
-    if (child->pid)
-        kill(-child->pid, SIGTERM);
-    pthread_mutex_unlock(&child->lock);
+    pthread_mutex_lock(&among->lock);
+    among->stopped = true;
+    for (int i = 0; i < KN_HOST_CHILDREN; i++)
+        if (among->pids[i])
+            kill(-among->pids[i], SIGTERM);
+    pthread_mutex_unlock(&among->lock);
 }
 
 /* ---- the compiler ---- */
@@ -139,7 +151,7 @@ static bool describe_file(const char *program, char *text, size_t size)
 }
 
 /* What the program says to --version. */
-static bool ask(kn_device *dev, kn_host_compiler *c, const char *program, kn_host_child *child)
+static bool ask(kn_device *dev, kn_host_compiler *c, const char *program, kn_host_children *among)
 {
     char key[sizeof c->file + 64];
     const size_t size = sizeof c->version;
@@ -158,17 +170,17 @@ static bool ask(kn_device *dev, kn_host_compiler *c, const char *program, kn_hos
     }
     char *argv[] = {(char *)program, "--version", NULL};
     __atomic_fetch_add(&dev->compiler_calls, 1, __ATOMIC_RELAXED);
-    if (kn_host_run(argv, c->version, size, child) != 0)
+    if (kn_host_run(argv, c->version, size, among) != 0)
         return false;
     if (dev->disk)
         kn_disk_store(dev->disk, k, (kn_bytes_view){c->version, strlen(c->version)}, 0);
     return true;
 }
 
-bool kn_host_answers(kn_device *dev, kn_host_compiler *c, const char *program, kn_host_child *child)
+bool kn_host_answers(kn_device *dev, kn_host_compiler *c, const char *program, kn_host_children *among)
 {
     if (!program || strlen(program) >= sizeof c->program ||
-        !describe_file(program, c->file, sizeof c->file) || !ask(dev, c, program, child))
+        !describe_file(program, c->file, sizeof c->file) || !ask(dev, c, program, among))
         return false;
     strcpy(c->program, program);
     c->clang = strstr(c->version, "clang") != NULL;

@@ -10,18 +10,19 @@
 
 #include "runtime/device/device.h"
 
-/* A program that another thread may end. */
-typedef struct kn_host_child {
+/* Programs that another thread may end. */
+enum { KN_HOST_CHILDREN = 8 };
+typedef struct kn_host_children {
     pthread_mutex_t lock;
-    pid_t pid;    /* 0: none runs */
-    bool stopped; /* none is to be run any more */
-} kn_host_child;
+    pid_t pids[KN_HOST_CHILDREN]; /* 0: none; those that have no place here end by themselves */
+    bool stopped;                 /* none is to be run any more */
+} kn_host_children;
 
 /* Runs a program, argv[0] sought in PATH; up to size-1 bytes of its output (both streams) in `out`. -1: it could not be
- * run; otherwise its exit status. child: NULL if nobody ends it. */
-int kn_host_run(char *const *argv, char *out, size_t size, kn_host_child *child);
-/* Ends the program, with those that it runs itself. */
-void kn_host_stop(kn_host_child *child);
+ * run; otherwise its exit status. among: NULL if nobody ends it. */
+int kn_host_run(char *const *argv, char *out, size_t size, kn_host_children *among);
+/* Ends them, with those that they run themselves. */
+void kn_host_stop(kn_host_children *among);
 
 typedef struct kn_host_compiler {
     char program[512];  /* "": not found yet */
@@ -33,6 +34,6 @@ typedef struct kn_host_compiler {
 /* Is `program`, which may be NULL, a compiler that runs? Then that is what `c` becomes. Counts in the device's
  * counters. */
 bool kn_host_answers(kn_device *dev, kn_host_compiler *c, const char *program,
-                     kn_host_child *child);
+                     kn_host_children *among);
 
 #endif
