@@ -174,8 +174,8 @@ static int run(asked *o, FILE *json)
     int failures = 0;
     if (on_device)
         opened = !failed(o->device, machine_open(&m, o->device));
-    bool gpu = on_device ? opened && m.gpu
-                         : !o->ready && (o->predict || strcmp(o->device, "cpu") != 0);
+    bool gpu =
+        on_device ? opened && m.gpu : !o->ready && (o->predict || strcmp(o->device, "cpu") != 0);
     if (!o->random.most) /* as much as such a machine is asked for */
         o->random.least = 64 << 10, o->random.most = gpu ? 1 << 30 : 256 << 20;
     if ((on_device && !opened) || (o->random.count && !draw_all(o, gpu, &memory)))

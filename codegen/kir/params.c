@@ -86,15 +86,6 @@ static void run_params(params *ps, const kn_kernel *k, int p)
     }
 }
 
-/* Is the first axis of members one along which a load that is turned is contiguous? */
-static bool turns_first_members(const kn_phase *ph)
-{
-    bool turned = false;
-    for (int i = 0; i < ph->how.transposes.len; i++)
-        turned = turned || ph->how.transposes.data[i].turned;
-    return turned && ph->nest.ngroup == ph->nest.naxes - 2;
-}
-
 /* The extents of a phase's axes, and where its accesses are. */
 static void nest_params(params *ps, const kn_kernel *k, int p)
 {
@@ -104,7 +95,7 @@ static void nest_params(params *ps, const kn_kernel *k, int p)
         put_formula(ps, ph->nest.axes[x].extent,
                     has_formulas(ps, ph) ? kn_extent_formula(&ph->nest, x) : NULL,
                     a ? kn_sprintf(a, "p%d_n%d", p, x) : NULL);
-        if (!k->wide && x != 0 && (x != ph->nest.ngroup || turns_first_members(ph)))
+        if (!k->wide && x != 0 && x != ph->nest.ngroup)
             divisor_params(ps, p, a ? kn_sprintf(a, "n%d", x) : NULL, ph->nest.axes[x].extent);
     }
     run_params(ps, k, p);

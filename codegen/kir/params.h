@@ -2,7 +2,7 @@
  *
  *   pointers of bufs; scalars; extents (long long)
  *   for each phase
- *     extents of its axes; with 32-bit indices also multiplier and shift to divide by each that is not the first of its kind, or turned;
+ *     extents of its axes; with 32-bit indices also multiplier and shift to divide by each that is not the first of its kind;
  *     by_run: members of a run that vectors have, and its edges, each likewise with multiplier and shift where a group has several
  *     for each access, values then stores: its offset if shifted; strides that are KN_STRIDE_PARAM; strides of the axes that
  *     a GATHER indexes and, if it is checked, their extents; the split stride

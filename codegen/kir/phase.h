@@ -322,15 +322,6 @@ static inline bool kn_in_tile_of_rows(const kn_phase *p, int value)
  * groups. 0: it has no room. */
 int kn_band_of(const kn_phase *p);
 
-/* Does one of the tiles come from an array that is contiguous along the groups, not turned within the members? */
-static inline bool kn_tiles_groups(const kn_phase *p)
-{
-    bool groups = false;
-    for (int i = 0; i < p->how.transposes.len; i++)
-        groups = groups || !p->how.transposes.data[i].turned;
-    return groups;
-}
-
 /* COLS: consecutive members that a thread takes at a time, to transpose them in registers; 1 where nothing is
  * transposed in registers. Ranges of members are multiples of it. */
 int kn_transpose_side(const kn_phase *p);

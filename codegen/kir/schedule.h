@@ -108,8 +108,6 @@ typedef struct kn_transpose {
     int of;  /* the number of the store, or of the value that is loaded */
     int vec; /* elements that move at a time along the last axis */
     bool in_registers;
-    bool
-        turned; /* ROWS, a load: contiguous along the last member axis but one instead of the groups */
 } kn_transpose;
 
 typedef struct kn_schedule {

@@ -119,9 +119,9 @@ static void put_hold(kn_text *t, const kn_phase *ph, const kn_hold *h)
 
 static void put_transpose(kn_text *t, const kn_phase *ph, const kn_transpose *of)
 {
-    kn_putf(t, ", transpose %s by %d%s%s",
+    kn_putf(t, ", transpose %s by %d%s",
             of->store ? kn_sprintf(t->arena, "o%d", of->of) : kn_value_name(t->arena, ph, of->of),
-            of->vec, of->turned ? " turned" : "", of->in_registers ? " in registers" : "");
+            of->vec, of->in_registers ? " in registers" : "");
 }
 
 static void put_division(kn_text *t, const kn_phase_schedule *s, int d)
@@ -325,7 +325,7 @@ static kn_status read_hold(reader *r, kn_phase_schedule *s)
     return KN_OK;
 }
 
-/* "transpose o1 by 4 in registers", "transpose v1_x by 1 turned" */
+/* "transpose o1 by 4 in registers" */
 static kn_status read_transpose(reader *r, kn_phase_schedule *s)
 {
     kn_transpose t = {0};
@@ -337,7 +337,6 @@ static kn_status read_transpose(reader *r, kn_phase_schedule *s)
         return unknown(r, "'by'");
     KN_TRY(read_number(r, most_int, &vec));
     t.vec = (int)vec;
-    t.turned = took(r, "turned");
     t.in_registers = took(r, "in");
     if (t.in_registers && !took(r, "registers"))
         return unknown(r, "'registers'");

@@ -91,8 +91,9 @@ static kn_status verify_tile(const kn_kernel *k, int p)
     if (kn_phase_in_order(ph))
         return broken(k, p, "tiles do not combine members in order");
     if (ph->how.walk == KN_WALK_ROWS &&
-        (ph->how.tile < ph->nest.members || ph->how.split || ph->how.mixed))
-        return broken(k, p, "a tile of rows has all members of whole groups");
+        (ph->how.tile < ph->nest.members || kn_by_block(ph) || ph->how.split || ph->how.mixed))
+        return broken(k, p,
+                      "a tile of rows has all members of whole groups, of a warp each at most");
     return KN_OK;
 }
 

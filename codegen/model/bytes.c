@@ -99,12 +99,9 @@ bool kn_model_differs_by_group(const kn_model *m, const kn_phase *ph, int value)
 static double straddled(const kn_model *m, const kn_phase *ph, int value)
 {
     const kn_access *acc = kn_value_at(ph, value)->access;
-    const bool turned = kn_transpose_of(ph, value)->turned;
-    const int bytes = kn_bytes(kn_value_at(ph, value)->dtype),
-              last = turned ? ph->nest.naxes - 2 : ph->nest.ngroup - 1;
-    const double groups = ph->how.tile ? (double)m->k->threads / ph->how.tpg : kn_band_of(ph),
-                 extent = (double)ph->nest.axes[last].extent,
-                 run = bytes * (turned ? extent : least(groups, extent));
+    const int bytes = kn_bytes(kn_value_at(ph, value)->dtype), last = ph->nest.ngroup - 1;
+    const double groups = ph->how.tile ? (double)m->k->threads / ph->how.tpg : kn_band_of(ph);
+    const double run = bytes * least(groups, (double)ph->nest.axes[last].extent);
     bool aligned = true;
     if (llabs(acc->stride[ph->nest.naxes - 1]) == ph->nest.axes[last].extent)
         return 0; /* the next member's begins where it ends */

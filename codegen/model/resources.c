@@ -251,14 +251,7 @@ int kn_static_bytes(const kn_phase *ph, int threads)
 {
     int scratch = kn_scratch_bytes(ph, threads),
         tiles = kn_dynamic_tile_bytes(ph, threads) ? 0 : kn_tile_bytes(ph, threads);
-    tiles += tiles ? kn_tile_offset(ph, threads) : 0;
     return scratch > tiles ? scratch : tiles;
-}
-
-int kn_tile_offset(const kn_phase *ph, int threads)
-{
-    const bool apart = kn_by_block(ph) && !kn_dynamic_tile_bytes(ph, threads);
-    return apart ? (int)kn_round_up(kn_scratch_bytes(ph, threads), 16) : 0;
 }
 
 /* Of a kn_exchange (codegen/emit/cuda/prelude/ranks.cuh). */

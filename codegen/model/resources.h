@@ -40,9 +40,6 @@ int kn_tile_bytes(const kn_phase *p, int threads);
  * kernels of one phase. */
 enum { KN_MOST_TILE_BYTES = 40 * 1024 };
 int kn_dynamic_tile_bytes(const kn_phase *p, int threads);
-/* Where the first tile begins in static shared memory: behind what the warps of a block combine by, if they do between the sweeps
- * that read it. */
-int kn_tile_offset(const kn_phase *p, int threads);
 /* ROWS: members of its group that a thread loads for a tile at a time, of so many bytes each. */
 int kn_tile_batch(const kn_phase *p, int bytes);
 /* Are there registers for the direct loads of all steps of a tile, so that they are in flight with the transposed ones?

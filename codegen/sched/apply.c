@@ -105,8 +105,8 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
         KN_TRY(legal_cluster(p, at, ph));
     RULE(!how->rest_in_registers || ph->num.chunk - ph->num.in_shared <= how->steps * side,
          "all steps together have all that is not in shared memory");
-    RULE(how->walk != KN_WALK_ROWS || !how->tile || how->tpg <= 32 || !kn_tiles_groups(ph),
-         "the groups of a tile that lies along them have a warp each at most");
+    RULE(how->walk != KN_WALK_ROWS || !how->tile || how->tpg <= 32,
+         "the groups of a tile of rows have a warp each at most");
     RULE(!how->mixed || how->steps, "mixed phases have a group's elements in registers");
     if (how->walk == KN_WALK_ROWS && how->steps && !how->rest_in_registers && !how->hoisted)
         RULE(how->steps * side >= part_of(ph), "all steps together have all members");

@@ -452,8 +452,6 @@ int kn_rows_tile_lanes(const kn_phase *ph, const kn_target *target)
     while (with.how.tpg < WARP && (kn_tile_bytes(&with, block) > room ||
                                    ph->nest.groups * with.how.tpg < (int64_t)target->units * block))
         with.how.tpg = with.how.tpg < FEW_LANES ? FEW_LANES : 2 * with.how.tpg;
-    if (kn_tile_bytes(&with, block) > room && !kn_tiles_groups(ph))
-        with.how.tpg = block;
     return kn_tile_bytes(&with, block) <= room ? with.how.tpg : 0;
 }
 
@@ -654,8 +652,7 @@ static void bind(const kn_site *at, kn_phase *ph, int block)
     if (ph->how.tile) {
         const int lanes = kn_rows_tile_lanes(ph, target);
         ph->how.tpg = lanes < block ? lanes : block;
-        if (one || lanes_to_keep(ph, target) ||
-            (kn_by_block(ph) && most && lanes_for(vectors(ph), most) <= block))
+        if (one || lanes_to_keep(ph, target))
             keep_in_registers(at, ph);
     } else if (ph->how.mixed) {
         if (!ph->how.cluster && kn_mixed_lanes(ph) < block)

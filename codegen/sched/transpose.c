@@ -5,11 +5,9 @@
  *
  *   columns      their transposed accesses go through tiles: the result of a softmax that is stored transposed
  *   rows         if no reductions are left, as behind a split one: become columns; else their transposed loads go through a
- *                tile of whole groups, where shared memory has room for those that a block takes at a time; also what lies
- *                turned within the members, contiguous along the last axis but one
- *   elementwise  becomes such rows where a load has its last two axes turned, each plane of them a group; else columns: the
- *                members are the axis along which most of the transposed arrays are contiguous, the groups all others; divided
- *                into one tile each; of the CPU, only its last two axes may change places
+ *                tile of whole groups, where shared memory has room for those that a block takes at a time
+ *   elementwise  becomes columns: the members are the axis along which most of the transposed arrays are contiguous, the
+ *                groups all others; divided into one tile each; of the CPU, only its last two axes may change places
  *
  * It pays where the caches move fewer bytes: a single element costs a sector of 32. It costs idle lanes, where the
  * tile is larger than the array, and a barrier. */
@@ -76,28 +74,23 @@ static void turn_axes(const kn_site *at, kn_phase *ph)
 
 /* ---- phases without reductions as columns ---- */
 
-/* The first `ngroup` axes become the groups', the others the members'. */
-static void divide_axes(kn_phase *ph, int ngroup)
-{
-    ph->nest.ngroup = ngroup;
-    ph->nest.groups = ph->nest.members = 1;
-    for (int a = 0; a < ph->nest.naxes; a++) {
-        ph->nest.axes[a].member = a >= ngroup;
-        *(a < ngroup ? &ph->nest.groups : &ph->nest.members) *= ph->nest.axes[a].extent;
-    }
-    for (int i = 0; i < ph->nest.stores.len; i++) {
-        kn_store *s = &ph->nest.stores.data[i];
-        if (s->kind == KN_STORE_GROUP)
-            s->once |= ((1u << ph->nest.ngroup) - 1) & ~s->access.axes;
-    }
-}
-
 /* Axis `down` becomes the only member axis, behind the others in their order. */
 static void as_columns(kn_phase *ph, int down)
 {
     for (int a = down; a + 1 < ph->nest.naxes; a++)
         kn_swap_axes(ph, a, a + 1);
-    divide_axes(ph, ph->nest.naxes - 1);
+    ph->nest.ngroup = ph->nest.naxes - 1;
+    ph->nest.groups = 1;
+    for (int a = 0; a < ph->nest.naxes; a++) {
+        ph->nest.axes[a].member = a == ph->nest.ngroup;
+        ph->nest.groups *= a < ph->nest.ngroup ? ph->nest.axes[a].extent : 1;
+    }
+    ph->nest.members = ph->nest.axes[ph->nest.ngroup].extent;
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        kn_store *s = &ph->nest.stores.data[i];
+        if (s->kind == KN_STORE_GROUP)
+            s->once |= ((1u << ph->nest.ngroup) - 1) & ~s->access.axes;
+    }
 }
 
 /* The axis along which the most transposed bytes are contiguous; -1 for none. */
@@ -217,42 +210,11 @@ bool kn_lies_along(const kn_access *acc, int down, int across)
     return acc && llabs(acc->stride[down]) == 1 && llabs(acc->stride[across]) > 1;
 }
 
-/* Is load i contiguous along the last axis but one, against the walk of the last? With the last two axes as members it lies turned
- * within them. */
-static bool is_turned(const kn_phase *ph, int i)
-{
-    return kn_lies_along(kn_whole_access(ph, i), ph->nest.naxes - 2, ph->nest.naxes - 1);
-}
-
-/* Is load i of rows one that a tile could bring: contiguous along the groups, or turned within the members? */
+/* Is load i of rows one that a tile could bring: contiguous along the groups? */
 static bool suits_tile_of_rows(const kn_phase *ph, int i)
 {
     return i < ph->nest.values.len &&
-           (kn_lies_along(kn_whole_access(ph, i), ph->nest.ngroup - 1, ph->nest.naxes - 1) ||
-            (ph->nest.naxes - 2 >= ph->nest.ngroup && is_turned(ph, i)));
-}
-
-/* The transpose of load i, which suits. */
-static kn_transpose transpose_of_rows(const kn_phase *ph, int i)
-{
-    const bool groups =
-        kn_lies_along(kn_whole_access(ph, i), ph->nest.ngroup - 1, ph->nest.naxes - 1);
-    return (kn_transpose){.of = i, .vec = 1, .turned = !groups};
-}
-
-/* Do the members' last two axes change places, so that no store is turned, nor most of what is loaded? */
-static bool turns_the_other_way(const kn_site *at, const kn_phase *ph)
-{
-    enum { OF_STORES = 256 };
-    int straight = 0, turned = 0;
-    for (int i = 0; i < kn_accesses(ph) && ph->nest.naxes - 2 >= ph->nest.ngroup; i++) {
-        const kn_access *acc = kn_whole_access(ph, i);
-        const int bytes = acc ? kn_bytes(at->bufs[acc->buf].dtype) : 0,
-                  weight = i < ph->nest.values.len ? bytes : bytes * OF_STORES;
-        straight += acc && llabs(acc->stride[ph->nest.naxes - 1]) == 1 ? weight : 0;
-        turned += is_turned(ph, i) ? weight : 0;
-    }
-    return turned > straight;
+           kn_lies_along(kn_whole_access(ph, i), ph->nest.ngroup - 1, ph->nest.naxes - 1);
 }
 
 static bool any_suits_tile_of_rows(const kn_phase *ph)
@@ -290,7 +252,7 @@ static int64_t members_of_tile(int64_t members)
 /* Makes rows of the phase whose transposed loads, of which there are some, go through tiles. False if no block has room. */
 static bool make_tile_of_rows(const kn_site *at, kn_phase *ph)
 {
-    if (ph->how.walk != KN_WALK_ROWS) {
+    if (ph->how.walk == KN_WALK_COLS) {
         ph->how.walk = KN_WALK_ROWS;
         kn_schedule_vectors(at, ph);
     }
@@ -298,7 +260,7 @@ static bool make_tile_of_rows(const kn_site *at, kn_phase *ph)
         return false;
     for (int i = 0; i < ph->nest.values.len; i++)
         if (suits_tile_of_rows(ph, i))
-            kn_push(at->arena, &ph->how.transposes, transpose_of_rows(ph, i));
+            kn_push(at->arena, &ph->how.transposes, ((kn_transpose){.of = i, .vec = 1}));
     ph->how.tile = (int)members_of_tile(ph->nest.members);
     if (!kn_rows_tile_lanes(ph, at->target))
         return false;
@@ -306,47 +268,23 @@ static bool make_tile_of_rows(const kn_site *at, kn_phase *ph)
     return true;
 }
 
-static bool has_room_for_groups(const kn_phase *ph)
-{
-    return ph->nest.ngroup > 0 && ph->nest.ngroup < ph->nest.naxes && ph->nest.groups > 0 &&
-           ph->nest.members > 1 && ph->nest.members <= KN_MOST_TILE_BYTES;
-}
-
-/* Is it elementwise, over planes of its last two axes that some load has turned? */
-static bool has_planes(const kn_phase *ph)
-{
-    const int naxes = ph->nest.naxes;
-    bool any = false;
-    for (int i = 0; i < ph->nest.values.len && ph->nest.ngroup == 0 && naxes > 2; i++)
-        any = any || is_turned(ph, i);
-    return any && ph->nest.reds.len == 0 && ph->nest.members > 0 &&
-           ph->nest.axes[naxes - 2].extent * ph->nest.axes[naxes - 1].extent <= KN_MOST_TILE_BYTES;
-}
-
 static bool may_have_tile_of_rows(const kn_site *at, const kn_phase *ph)
 {
     const kn_division force = at->force->division;
     return at->target->sm && !ph->universal && !ph->local && !ph->how.mixed && !ph->how.split &&
            !ph->how.resident && !kn_phase_in_order(ph) && !kn_is_invariant(ph) &&
-           (ph->how.walk == KN_WALK_FLAT ? has_planes(ph)
-                                         : ph->nest.reds.len > 0 && has_room_for_groups(ph)) &&
+           ph->how.walk != KN_WALK_FLAT && ph->nest.reds.len > 0 && ph->nest.ngroup > 0 &&
+           ph->nest.ngroup < ph->nest.naxes && ph->nest.groups > 0 && ph->nest.members > 1 &&
+           ph->nest.members <= KN_MOST_TILE_BYTES &&
            (force == KN_DIVIDE_BY_COST || force == KN_DIVIDE_TILES);
 }
 
 bool kn_schedule_tile_of_rows(const kn_site *at, const kn_phase *ph, kn_phase *rows)
 {
-    const bool flat = ph->how.walk == KN_WALK_FLAT;
-    if (!may_have_tile_of_rows(at, ph) ||
-        (!flat && !turns_the_other_way(at, ph) && !any_suits_tile_of_rows(ph)) ||
+    if (!may_have_tile_of_rows(at, ph) || !any_suits_tile_of_rows(ph) ||
         (ph->how.walk == KN_WALK_COLS && !any_suits_rows(ph)))
         return false;
     *rows = kn_phase_copy(at->arena, ph);
-    if (flat)
-        divide_axes(rows, ph->nest.naxes - 2);
-    if (turns_the_other_way(at, rows)) {
-        kn_swap_axes(rows, ph->nest.naxes - 2, ph->nest.naxes - 1);
-        kn_schedule_vectors(at, rows);
-    }
     return make_tile_of_rows(at, rows);
 }
 
@@ -361,9 +299,7 @@ static int widest_transpose(const kn_site *at, const kn_phase *ph, const kn_tran
         return t->of < n && ph->how.walk == KN_WALK_ROWS && kn_suits_band(at, ph, i);
     const kn_access *acc = ph->how.tile && t->of < n ? kn_whole_access(ph, i) : NULL;
     if (acc && ph->how.walk == KN_WALK_ROWS)
-        return suits_tile_of_rows(ph, i) && t->turned == transpose_of_rows(ph, i).turned;
-    if (t->turned)
-        return 0;
+        return suits_tile_of_rows(ph, i);
     return acc && is_transposed(ph, at->bufs, acc) ? transposed_vector(at, ph, acc) : 0;
 }
 

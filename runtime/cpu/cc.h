@@ -15,8 +15,8 @@ typedef struct kn_cc {
     bool sought, found;    /* the compiler */
     kn_host_compiler host; /* found once */
     kn_host_children running;
-    kn_folder folder;      /* where it works, and where objects are loaded from */
-    unsigned count;        /* so far: names files */
+    kn_folder folder; /* where it works, and where objects are loaded from */
+    unsigned count;   /* so far: names files */
 } kn_cc;
 
 void kn_cc_init(kn_cc *cc, kn_device *owner, const kn_allocator *from);

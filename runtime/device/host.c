@@ -177,7 +177,8 @@ static bool ask(kn_device *dev, kn_host_compiler *c, const char *program, kn_hos
     return true;
 }
 
-bool kn_host_answers(kn_device *dev, kn_host_compiler *c, const char *program, kn_host_children *among)
+bool kn_host_answers(kn_device *dev, kn_host_compiler *c, const char *program,
+                     kn_host_children *among)
 {
     if (!program || strlen(program) >= sizeof c->program ||
         !describe_file(program, c->file, sizeof c->file) || !ask(dev, c, program, among))

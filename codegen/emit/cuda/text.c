@@ -221,13 +221,6 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
 }
 
 /* From the last axis to the first: index = rest % extent, rest /= extent. */
-const char *kn_cuda_quotient(kn_cuda_writer *w, const char *of, int axis)
-{
-    return w->k->wide ? kn_cuda_printed(w, "%s / (kn_count)p%d_n%d", of, w->p, axis)
-                      : kn_cuda_printed(w, "kn_quotient(%s, p%d_n%d_multiplier, p%d_n%d_shift)", of,
-                                        w->p, axis, w->p, axis);
-}
-
 void kn_cuda_decompose(kn_cuda_writer *w, int from, int to, const char *linear)
 {
     if (from == to)
@@ -239,7 +232,12 @@ void kn_cuda_decompose(kn_cuda_writer *w, int from, int to, const char *linear)
     const char *rest = linear;
     for (int a = to - 1; a > from; a--) {
         const char *next = kn_cuda_printed(w, "q%d", a);
-        kn_cuda_line(w, "const kn_count %s = %s;", next, kn_cuda_quotient(w, rest, a));
+        if (w->k->wide)
+            kn_cuda_line(w, "const kn_count %s = %s / (kn_count)p%d_n%d;", next, rest, w->p, a);
+        else
+            kn_cuda_line(w,
+                         "const kn_count %s = kn_quotient(%s, p%d_n%d_multiplier, p%d_n%d_shift);",
+                         next, rest, w->p, a, w->p, a);
         kn_cuda_line(w, "const kn_index a%d = (kn_index)(%s - %s * (kn_count)p%d_n%d);", a, rest,
                      next, w->p, a);
         rest = next;

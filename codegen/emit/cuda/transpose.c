@@ -11,8 +11,7 @@
  * combines after the loop.
  *
  * Rows have tiles too, of transposed loads: of all groups that a block takes at a time with all of their members, so that
- * they are loaded once for all sweeps. Such a tile has one row of members for each group, and threads read it by vectors. What
- * lies turned within the members is loaded by the threads of its group, in the order in which it lies.
+ * they are loaded once for all sweeps. Such a tile has one row of members for each group, and threads read it by vectors.
  *
  * Columns that are kept on chip and whose only transposed accesses are stores need no tiles: each thread takes as many
  * neighbouring members as a stored vector has, a register tile of members and groups, and transposes it in its
@@ -43,18 +42,11 @@ static bool stores_through(const kn_cuda_writer *w, const kn_transpose *t)
     return t->store && kn_in_tile(t) && w->ph->nest.stores.data[t->of].stage == w->sweep;
 }
 
-/* Does each warp have a tile for itself, of its own groups' members? */
-static bool tiles_by_warp(const kn_phase *ph)
-{
-    return ph->how.walk == KN_WALK_ROWS && !kn_tiles_groups(ph) && !kn_by_block(ph);
-}
-
-/* In scratch, or in dynamic shared memory, each aligned to 16 bytes. Where no barrier of the block follows, other warps may still
- * read what an earlier phase has in scratch. */
+/* In scratch, or in dynamic shared memory, each aligned to 16 bytes. */
 void kn_cuda_declare_tiles(kn_cuda_writer *w)
 {
     const bool dynamic = kn_dynamic_tile_bytes(w->ph, w->k->threads) > 0;
-    int at = kn_tile_offset(w->ph, w->k->threads);
+    int at = 0;
     for (int i = 0; i < w->ph->how.transposes.len; i++) {
         const kn_transpose *t = &w->ph->how.transposes.data[i];
         if (!kn_in_tile(t))
@@ -63,8 +55,6 @@ void kn_cuda_declare_tiles(kn_cuda_writer *w)
                      type_of(w, t), dynamic ? "(unsigned char *)dynamic" : "scratch", at);
         at += kn_tile_bytes_of(w->ph, kn_bytes(array_of(w, t)->dtype), w->k->threads);
     }
-    if (w->ph->how.tile && tiles_by_warp(w->ph) && w->k->phases.len > 1)
-        kn_cuda_line(w, "__syncthreads();");
 }
 
 /* ---- where the vectors of a tile are ---- */
@@ -271,72 +261,13 @@ static void write_load_of_rows(kn_cuda_writer *w, const kn_transpose *t)
     kn_cuda_close(w);
 }
 
-/* The indices along the members' axes of number i in the order of what is turned: neighbours along the last axis but one. */
-static void decompose_turned(kn_cuda_writer *w)
-{
-    const int last = w->ph->nest.naxes - 1, down = last - 1;
-    const char *rows = kn_cuda_quotient(w, "i", down);
-    kn_cuda_line(w, "const kn_count q%d = %s;", down, rows);
-    kn_cuda_line(w, "const kn_index a%d = (kn_index)(i - q%d * (kn_count)p%d_n%d);", down, down,
-                 w->p, down);
-    if (down == w->ph->nest.ngroup) {
-        kn_cuda_line(w, "const kn_index a%d = (kn_index)q%d;", last, down);
-        return;
-    }
-    kn_cuda_line(w, "const kn_count q%d = %s;", last,
-                 kn_cuda_quotient(w, kn_cuda_printed(w, "q%d", down), last));
-    kn_cuda_line(w, "const kn_index a%d = (kn_index)(q%d - q%d * (kn_count)p%d_n%d);", last, down,
-                 last, w->p, last);
-    kn_cuda_decompose(w, w->ph->nest.ngroup, down, kn_cuda_printed(w, "q%d", last));
-}
-
-/* Where that element is among the members. */
-static const char *member_of_turned(kn_cuda_writer *w)
-{
-    const int last = w->ph->nest.naxes - 1, down = last - 1;
-    const char *planes = down == w->ph->nest.ngroup
-                             ? ""
-                             : kn_cuda_printed(w,
-                                               " + (int)(q%d * (kn_count)p%d_n%d * "
-                                               "(kn_count)p%d_n%d)",
-                                               last, w->p, down, w->p, last);
-    return kn_cuda_printed(w, "(int)a%d * (int)p%d_n%d + (int)a%d%s", down, w->p, last, last,
-                           planes);
-}
-
-/* A thread loads members of its own group, in the order in which they lie. What it loads beyond the edge goes to the padding. */
-static void write_load_of_turned(kn_cuda_writer *w, const kn_transpose *t)
-{
-    const int bytes = kn_bytes(array_of(w, t)->dtype), tpg = w->ph->how.tpg,
-              batch = kn_tile_batch(w->ph, bytes);
-    kn_cuda_open(w, "for (kn_count from = lane; from < members; from += %d)", batch * tpg);
-    kn_cuda_line(w, "kn_vec<%s, 1> loaded[%d];", type_of(w, t), batch);
-    kn_cuda_line(w, "int member[%d];", batch);
-    kn_cuda_open_each(w, "step", batch);
-    kn_cuda_line(w, "const kn_count at = from + step * %d, i = kn_least(at, members - 1);", tpg);
-    decompose_turned(w);
-    kn_cuda_line(w, "member[step] = at < members ? %s : (int)at;", member_of_turned(w));
-    kn_cuda_line(w, "loaded[step] = %s;",
-                 kn_cuda_loaded(w, t->of, 1, kn_cuda_address(w, t->of, NULL)));
-    kn_cuda_close(w);
-    kn_cuda_open_each(w, "step", batch);
-    kn_cuda_line(w, "%s[row * %d + member[step]] = loaded[step].at[0];", kn_cuda_tile(w, t),
-                 kn_tile_pitch(w->ph, bytes));
-    kn_cuda_close(w);
-    kn_cuda_close(w);
-}
-
-/* The first barrier waits for those that still read the tiles of the groups before. Only what lies along groups is loaded by threads
- * of others. */
+/* The first barrier waits for those that still read the tiles of the groups before. */
 void kn_cuda_load_tile_of_rows(kn_cuda_writer *w)
 {
-    const char *barrier = tiles_by_warp(w->ph) ? "__syncwarp();" : "__syncthreads();";
-    kn_cuda_line(w, "%s", barrier);
-    for (int i = 0; i < w->ph->how.transposes.len; i++) {
-        const kn_transpose *t = &w->ph->how.transposes.data[i];
-        (t->turned ? write_load_of_turned : write_load_of_rows)(w, t);
-    }
-    kn_cuda_line(w, "%s", barrier);
+    kn_cuda_line(w, "__syncthreads();");
+    for (int i = 0; i < w->ph->how.transposes.len; i++)
+        write_load_of_rows(w, &w->ph->how.transposes.data[i]);
+    kn_cuda_line(w, "__syncthreads();");
 }
 
 /* ---- in-register transposes ---- */

@@ -119,8 +119,6 @@ const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v);
  * unless that is NULL. */
 const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                            const char *lane);
-/* "kn_quotient(OF, ...)": divided by an axis' extent. */
-const char *kn_cuda_quotient(kn_cuda_writer *w, const char *of, int axis);
 /* Declares the indices along the axes [from, to) of the linear index `linear`. */
 void kn_cuda_decompose(kn_cuda_writer *w, int from, int to, const char *linear);
 /* The product of the extents of the axes [from, to). */
