@@ -1,5 +1,6 @@
 /* What loops over a few lanes convert before and behind them, by vectors of their own: bytes to integers of 4, 16-bit
- * floats to f32 and back, f32 to integers of 1 and 2 bytes, and f32 that are summed to f64. gcc vectorises a loop of so many lanes by vectors that its narrowest elements fill. */
+ * floats to f32 and back, f32 to integers of 1 and 2 bytes, and f32 that are summed to f64. gcc vectorises a loop of so
+ * many lanes by vectors that its narrowest elements fill. */
 #include "codegen/emit/c/writer.h"
 
 bool kn_c_is_apart(const kn_c_writing *g, int v)
@@ -81,8 +82,8 @@ bool kn_c_widens_halves(const kn_c_writing *g, int v)
     return true;
 }
 
-/* Is all that becomes of value v, a 16-bit float or an integer of at most 16 bits, that store s of the loop writes it to where it lies side by side? Then the
- * f32 that it comes from is converted behind the loop. */
+/* Is all that becomes of value v, a 16-bit float or an integer of at most 16 bits, that store s of the loop writes it to
+ * where it lies side by side? Then the f32 that it comes from is converted behind the loop. */
 bool kn_c_narrows(const kn_c_writing *g, int s, int loop)
 {
     const kn_c_writer *w = g->w;

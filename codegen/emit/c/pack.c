@@ -1,7 +1,7 @@
 /* Rows whose blocks have several runs of lanes. A run is too short for the loops of a sweep, and for calls; so what lies in
  * runs is packed into arrays of the block first, a sweep works on the block as a whole, and what it stores is unpacked
- * from arrays in the end. What lies without gaps over all runs, which a call's numbers say, stays where it is; so does all of it where runs are of whole vectors and a sweep is one loop by
- * vectors, which goes from run to run then ("strung"). */
+ * from arrays in the end. What lies without gaps over all runs, which a call's numbers say, stays where it is. So does
+ * everything where runs are whole vectors and a sweep is one loop by vectors: that goes from run to run ("strung"). */
 #include "codegen/emit/c/writer.h"
 
 static bool is_stored(const kn_c_writer *w, int s, int stage)
