@@ -354,6 +354,23 @@ kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p)
                                      : KN_C_ROWS;
 }
 
+/* Bands, of so many groups each. */
+static int64_t bands_of(const kn_phase *p, int64_t band)
+{
+    const int64_t last = p->nest.axes[p->nest.ngroup - 1].extent;
+    return p->nest.groups / last * kn_ceiling(last, band);
+}
+
+/* Groups of a band, so that there are bands for all threads. */
+static int64_t choose_band(const kn_phase *p, int threads)
+{
+    enum { FEWEST = 8 }; /* of a square */
+    int64_t band = kn_band_of(p);
+    while (band > FEWEST && bands_of(p, band) < 2 * threads)
+        band /= 2;
+    return band;
+}
+
 /* Bytes of the arrays of a band. */
 static size_t band_bytes(const kn_phase *p, int64_t band)
 {
@@ -425,10 +442,8 @@ static bool cut(kn_job *job, const kn_cpu_machine *machine, bool compiled)
             p->nest.axes[p->nest.naxes - 2].extent * p->nest.axes[p->nest.naxes - 1].extent;
         e.tiles = p->nest.members / area * tiles_down(job) * tiles_across(job);
     }
-    if (job->band) {
-        const int64_t last = p->nest.axes[p->nest.ngroup - 1].extent;
-        e.tiles = p->nest.groups / last * kn_ceiling(last, job->band);
-    }
+    if (job->band)
+        e.tiles = bands_of(p, job->band);
     job->cut = kn_cut(&shape, job->cols, &e);
     return job->cut.several;
 }
@@ -643,8 +658,9 @@ static kn_status run_phase(const kn_cpu_machine *machine, const kn_cpu_code *cod
     kn_bad_index bad = {0};
     job->bad = &bad;
     const bool scatters = job->cols && p->how.scatter_sum; /* compiled code takes all members */
-    job->band =
-        native.work && (mode == KN_C_TURNED || mode == KN_C_TURNED_SHORT) ? kn_band_of(p) : 0;
+    job->band = native.work && (mode == KN_C_TURNED || mode == KN_C_TURNED_SHORT)
+                    ? choose_band(p, kn_pool_threads(machine->pool))
+                    : 0;
     KN_TRY(native.work && !scatters ? run_native(job, &native, machine)
                                     : interpret(code->plan, job, machine));
     return bad.found ? fail_index(job->kernel, p, &bad) : KN_OK;
