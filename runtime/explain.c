@@ -54,7 +54,7 @@ static kn_status put_c(const subject *s, const kn_kernel *k)
     return KN_OK;
 }
 
-/* A CPU's kernel, to be shown as CUDA, without bands. */
+/* A CPU's kernel, to be shown as CUDA, without tiles of rows. */
 static kn_status bind_for_gpu(kn_kernel *k)
 {
     for (int i = 0; i < k->phases.len; i++)

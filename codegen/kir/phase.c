@@ -502,20 +502,20 @@ bool kn_are_only_stored(const kn_phase *p, int sweep)
     return only;
 }
 
-int kn_band_of(const kn_phase *p)
+int kn_rows_of_tile(const kn_phase *p)
 {
-    enum { LINE = 64, FEWEST = 8, ROOM = 512 * 1024 };
-    int bytes = 0, narrowest = LINE / FEWEST, least = 1;
+    enum { LINE = 64, ROOM = 512 * 1024 };
+    int bytes = 0, narrowest = LINE / KN_LEAST_ROWS, least = 1;
     for (int i = 0; i < p->how.transposes.len; i++) {
         const kn_transpose *t = &p->how.transposes.data[i];
         const int each = kn_bytes(kn_transposed_type(p, t));
         bytes += each;
         narrowest = each < narrowest ? each : narrowest;
         if (llabs(kn_transposed_access(p, t)->stride[p->nest.ngroup - 1]) == 1)
-            least = FEWEST;
+            least = KN_LEAST_ROWS;
     }
-    int band = LINE / narrowest;
-    while (band > least && band * p->nest.members * bytes > ROOM)
-        band /= 2;
-    return bytes && band * p->nest.members * bytes <= ROOM ? band : 0;
+    int rows = LINE / narrowest;
+    while (rows > least && rows * p->nest.members * bytes > ROOM)
+        rows /= 2;
+    return bytes && rows * p->nest.members * bytes <= ROOM ? rows : 0;
 }

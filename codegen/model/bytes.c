@@ -100,7 +100,7 @@ static double straddled(const kn_model *m, const kn_phase *ph, int value)
 {
     const kn_access *acc = kn_value_at(ph, value)->access;
     const int bytes = kn_bytes(kn_value_at(ph, value)->dtype), last = ph->nest.ngroup - 1;
-    const double groups = ph->how.tile ? (double)m->k->threads / ph->how.tpg : kn_band_of(ph);
+    const double groups = ph->how.tile ? (double)m->k->threads / ph->how.tpg : kn_rows_of_tile(ph);
     const double run = bytes * least(groups, (double)ph->nest.axes[last].extent);
     bool aligned = true;
     if (llabs(acc->stride[ph->nest.naxes - 1]) == ph->nest.axes[last].extent)

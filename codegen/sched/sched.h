@@ -192,9 +192,9 @@ void kn_schedule_transposes(const kn_site *at, kn_phase *phase);
 /* *rows: a copy of the phase, whose vectors are scheduled, as rows whose transposed loads go through tiles of whole groups. False
  * where there are none, or shared memory has no room for them. */
 bool kn_schedule_tile_of_rows(const kn_site *at, const kn_phase *phase, kn_phase *rows);
-/* The same of a CPU's, whose transposed accesses go through bands. And could access i of rows? codegen/sched/band.c */
-bool kn_schedule_bands(const kn_site *at, const kn_phase *phase, kn_phase *rows);
-bool kn_suits_band(const kn_site *at, const kn_phase *phase, int i);
+/* The same of a CPU's, whose transposed accesses go through tiles in its cache. And could access i of rows? codegen/sched/tile_of_rows.c */
+bool kn_schedule_cpu_tile_of_rows(const kn_site *at, const kn_phase *phase, kn_phase *rows);
+bool kn_suits_cpu_tile(const kn_site *at, const kn_phase *phase, int i);
 /* An access to elements, every one of which is accessed; else NULL. */
 const kn_access *kn_whole_access(const kn_phase *phase, int i);
 /* Is an access of elements contiguous along `down`, and apart along `across`? However near its elements are there: of tiles of

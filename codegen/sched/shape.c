@@ -35,7 +35,8 @@ void kn_shape_phase(const kn_site *at, kn_phase *ph)
     if (ph->how.packed)
         return;
     kn_phase rows;
-    const bool tiled = kn_schedule_tile_of_rows(at, ph, &rows) || kn_schedule_bands(at, ph, &rows);
+    const bool tiled =
+        kn_schedule_tile_of_rows(at, ph, &rows) || kn_schedule_cpu_tile_of_rows(at, ph, &rows);
     kn_schedule_transposes(at, ph);
     kn_schedule_cluster(at, ph);
     kn_schedule_mixed_cluster(at, ph);

@@ -346,38 +346,37 @@ static bool can_be_short(const kn_phase_plan *plan, const kn_phase *p)
 
 kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p)
 {
-    const bool turned = kn_c_can_be_turned(p) && !plan->ordered && kn_band_of(p) > 0;
+    const bool tiled = kn_c_can_tile_rows(p) && !plan->ordered && kn_rows_of_tile(p) > 0;
     return choose_cols(plan, p)      ? KN_C_COLS
            : choose_squares(plan, p) ? KN_C_TILES
-           : can_be_short(plan, p)   ? turned ? KN_C_TURNED_SHORT : KN_C_SHORT
-           : turned                  ? KN_C_TURNED
+           : can_be_short(plan, p)   ? tiled ? KN_C_TILED_SHORT : KN_C_SHORT
+           : tiled                   ? KN_C_TILED_ROWS
                                      : KN_C_ROWS;
 }
 
-/* Bands, of so many groups each. */
-static int64_t bands_of(const kn_phase *p, int64_t band)
+/* Tiles of rows, of so many groups each. */
+static int64_t tiles_of_rows(const kn_phase *p, int64_t groups)
 {
     const int64_t last = p->nest.axes[p->nest.ngroup - 1].extent;
-    return p->nest.groups / last * kn_ceiling(last, band);
+    return p->nest.groups / last * kn_ceiling(last, groups);
 }
 
-/* Groups of a band, so that there are bands for all threads. */
-static int64_t choose_band(const kn_phase *p, int threads)
+/* Groups of a tile, so that there are tiles for all threads. */
+static int64_t choose_rows_of_tile(const kn_phase *p, int threads)
 {
-    enum { FEWEST = 8 }; /* of a square */
-    int64_t band = kn_band_of(p);
-    while (band > FEWEST && bands_of(p, band) < 2 * threads)
-        band /= 2;
-    return band;
+    int64_t groups = kn_rows_of_tile(p);
+    while (groups > KN_LEAST_ROWS && tiles_of_rows(p, groups) < 2 * threads)
+        groups /= 2;
+    return groups;
 }
 
-/* Bytes of the arrays of a band. */
-static size_t band_bytes(const kn_phase *p, int64_t band)
+/* Bytes of the arrays of a tile of rows. */
+static size_t tile_bytes(const kn_phase *p, int64_t groups)
 {
     int64_t bytes = 0;
-    for (int i = 0; i < p->how.transposes.len && band; i++) {
+    for (int i = 0; i < p->how.transposes.len && groups; i++) {
         const int each = kn_bytes(kn_transposed_type(p, &p->how.transposes.data[i]));
-        bytes += band * kn_band_row(p->nest.members, each) * each;
+        bytes += groups * kn_tile_row(p->nest.members, each) * each;
     }
     return (size_t)bytes;
 }
@@ -442,8 +441,8 @@ static bool cut(kn_job *job, const kn_cpu_machine *machine, bool compiled)
             p->nest.axes[p->nest.naxes - 2].extent * p->nest.axes[p->nest.naxes - 1].extent;
         e.tiles = p->nest.members / area * tiles_down(job) * tiles_across(job);
     }
-    if (job->band)
-        e.tiles = bands_of(p, job->band);
+    if (job->tile_groups)
+        e.tiles = tiles_of_rows(p, job->tile_groups);
     job->cut = kn_cut(&shape, job->cols, &e);
     return job->cut.several;
 }
@@ -598,7 +597,7 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, const kn_c
     native_numbers numbers;
     const size_t slot = kn_cpu_slot_bytes(job->plan), row = kn_cpu_row_bytes(job->plan);
     const size_t own = ((size_t)code->slots * slot + (size_t)code->rows * row + 63) & ~(size_t)63;
-    const size_t mine = own + band_bytes(job->phase, job->band);
+    const size_t mine = own + tile_bytes(job->phase, job->tile_groups);
     char *scratch = kn_pool_borrow(pool, mine + place_numbers(job, NULL, &numbers));
     if (!scratch)
         return kn_fail(KN_MEMORY, "out of memory: scratch of kernel %s", job->kernel->name);
@@ -624,7 +623,7 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, const kn_c
                              .run_step = job->cut.run_step,
                              .slot = (int64_t)slot,
                              .row = (int64_t)row,
-                             .band = job->band,
+                             .tile_groups = job->tile_groups,
                              .stream = job->cut.stream,
                              .bad = job->bad}};
     n.call.beside = kn_cpu_beside(job);
@@ -658,9 +657,9 @@ static kn_status run_phase(const kn_cpu_machine *machine, const kn_cpu_code *cod
     kn_bad_index bad = {0};
     job->bad = &bad;
     const bool scatters = job->cols && p->how.scatter_sum; /* compiled code takes all members */
-    job->band = native.work && (mode == KN_C_TURNED || mode == KN_C_TURNED_SHORT)
-                    ? choose_band(p, kn_pool_threads(machine->pool))
-                    : 0;
+    job->tile_groups = native.work && (mode == KN_C_TILED_ROWS || mode == KN_C_TILED_SHORT)
+                           ? choose_rows_of_tile(p, kn_pool_threads(machine->pool))
+                           : 0;
     KN_TRY(native.work && !scatters ? run_native(job, &native, machine)
                                     : interpret(code->plan, job, machine));
     return bad.found ? fail_index(job->kernel, p, &bad) : KN_OK;

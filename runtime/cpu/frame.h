@@ -17,7 +17,7 @@ typedef struct kn_job {
     bool cols;                   /* lanes are groups, else members */
     /* Lanes are tiles of the last two axes, of at most so many rows and columns; 0: they are not. */
     int64_t tile_rows, tile_columns;
-    int64_t band; /* turned: groups of a band; else 0 */
+    int64_t tile_groups; /* tiled rows: groups of a tile; else 0 */
     int outer_axis, outers;
     kn_c_cut cut;
     const kn_cpu_scatter_sum *scatter_sum; /* NULL: each group takes all members */

@@ -177,7 +177,7 @@ static void put_call(kn_writer *w, int index, ways by)
         "        c.groups = e.groups;\n        c.members = e.members;\n"
         "        c.parts = cut.parts;\n        c.part = cut.part;\n        c.most = cut.most;\n"
         "        c.run = cut.run;\n        c.run_step = cut.run_step;\n"
-        "        c.stream = cut.stream;\n        c.beside = 1;\n        c.side = c.wide = 0;\n        c.band = 0;\n");
+        "        c.stream = cut.stream;\n        c.beside = 1;\n        c.side = c.wide = 0;\n        c.tile_groups = 0;\n");
     kn_putf(w->t, "        c.slot = %zu;\n        c.row = %zu;\n", kn_cpu_slot_bytes(plan),
             kn_cpu_row_bytes(plan));
     kn_put(w->t, "        if (e.groups > 0)\n");

@@ -34,7 +34,7 @@ static bool may_overlap(const kn_c_writer *w)
     return false;
 }
 
-bool kn_c_can_be_turned(const kn_phase *p)
+bool kn_c_can_tile_rows(const kn_phase *p)
 {
     return p->how.walk == KN_WALK_ROWS && p->how.transposes.len > 0 && !p->how.split;
 }
@@ -93,8 +93,8 @@ static bool can_walk(const kn_phase *p, kn_c_mode mode)
     case KN_C_SHORT: return kn_c_can_be_short(p);
     case KN_C_COLS: return p->how.walk != KN_WALK_FLAT && p->nest.ngroup > 0;
     case KN_C_TILES: return can_be_tiles(p);
-    case KN_C_TURNED: return kn_c_can_be_turned(p);
-    default: return kn_c_can_be_turned(p) && kn_c_can_be_short(p);
+    case KN_C_TILED_ROWS: return kn_c_can_tile_rows(p);
+    default: return kn_c_can_tile_rows(p) && kn_c_can_be_short(p);
     }
 }
 
@@ -104,8 +104,8 @@ static void put_phase(kn_c_writer *w, kn_c_phase *info)
     w->ordered = may_overlap(w);
     kn_putf(w->t, "/* ---- phase %d by %s: %s ---- */\n\n", w->p, kn_c_mode_text(w->mode),
             w->ph->nest.name);
-    if (w->mode == KN_C_TURNED || w->mode == KN_C_TURNED_SHORT)
-        kn_c_put_turned(w);
+    if (w->mode == KN_C_TILED_ROWS || w->mode == KN_C_TILED_SHORT)
+        kn_c_put_tiled_rows(w);
     else
         kn_c_put_walk(w);
     info->function = kn_c_printed(w, "%s_work", kn_c_state(w));

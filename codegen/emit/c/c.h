@@ -7,8 +7,9 @@
  *           each other at little cost
  *   cols    lanes are neighbouring groups, and members come one after the other
  *   tiles   lanes are a row of a tile of the last two axes; phases without groups and reductions
- *   turned  rows, and short ones, by bands of groups: what the schedule transposes is copied first, or behind, so that rows
- *           of it are contiguous
+ *   tiled_rows, tiled_short
+ *           rows, and short ones, by tiles of whole groups: what the schedule transposes is copied first, or behind, so
+ *           that rows of it are contiguous
  *
  * A block of lanes is worked on by a few loops, each over all of its lanes, which the compiler vectorises; between them
  * functions that are no arithmetic, and reductions, are called by pointers, so that results are those of the CPU
@@ -33,8 +34,8 @@ typedef enum kn_c_mode {
     KN_C_SHORT,
     KN_C_COLS,
     KN_C_TILES,
-    KN_C_TURNED,
-    KN_C_TURNED_SHORT,
+    KN_C_TILED_ROWS,
+    KN_C_TILED_SHORT,
     KN_C_MODES
 } kn_c_mode;
 
@@ -57,8 +58,8 @@ bool kn_c_can_be_short(const kn_phase *p);
 /* Do loops over lanes leave value v to a function; and any, which blocks of few lanes would call for each? */
 bool kn_c_is_called(const kn_phase *p, int v);
 bool kn_c_calls(const kn_phase *p);
-/* Can its groups be walked by bands, unless outputs may lie over inputs? */
-bool kn_c_can_be_turned(const kn_phase *p);
+/* Can its groups be walked by tiles, unless outputs may lie over inputs? */
+bool kn_c_can_tile_rows(const kn_phase *p);
 /* The reduction whose accumulator has the result of reduction r: itself, or one that it is a part of. A sum of f32 is found
  * beside the variance of the same value, from one addition for a block and not for each member. */
 int kn_c_owner(const kn_phase *p, int r);

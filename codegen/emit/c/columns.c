@@ -100,8 +100,7 @@ static void put_stored_members(kn_c_writing *g, int loop)
     kn_c_writer *w = g->w;
     kn_c_open(w, "if (n >= KN_COLUMN_LANES)");
     opens_members(g, 1);
-    kn_c_line(w, "const i64 whole = n / KN_WHOLE_LANES(%d) * KN_WHOLE_LANES(%d);",
-              kn_c_narrowest(g, loop), kn_c_narrowest(g, loop));
+    kn_c_line(w, "const i64 whole = n - n %% KN_WHOLE_LANES(%d);", kn_c_narrowest(g, loop));
     kn_c_line(w, "KN_LANES");
     kn_c_open(w, "for (i64 l = 0; l < whole; l++)");
     kn_c_put_lane(g, loop);
@@ -130,8 +129,7 @@ static bool sums_floats(kn_c_writing *g, int loop)
     return any;
 }
 
-/* Can vectors begin at lanes that were taken before, so few at a time? Stores of bytes are no vectors of them. */
-static bool can_overlap(kn_c_writing *g, int loop)
+bool kn_c_can_overlap(kn_c_writing *g, int loop)
 {
     return !g->w->ordered && !kn_c_stores_over_kept(g, loop) && !kn_c_stores_bytes(g, loop);
 }
@@ -139,13 +137,13 @@ static bool can_overlap(kn_c_writing *g, int loop)
 /* Does it take so few lanes at a time that the members are counted? */
 static bool goes_by_vectors(kn_c_writing *g, int loop)
 {
-    return can_overlap(g, loop) && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
+    return kn_c_can_overlap(g, loop) && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
 }
 
 static void put_cached_members(kn_c_writing *g, int loop, int count)
 {
     kn_c_writer *w = g->w;
-    const bool can = can_overlap(g, loop), gains = goes_by_vectors(g, loop);
+    const bool can = kn_c_can_overlap(g, loop), gains = goes_by_vectors(g, loop);
     if (can && !gains && !kn_c_adds(g, loop) && !g->l.group && !kn_c_is_long(g, loop)) {
         put_stored_members(g, loop);
         return;
@@ -165,7 +163,8 @@ static void put_cached_members(kn_c_writing *g, int loop, int count)
 /* `count` members from the first on that is left; what stores takes one at a time: at_once(). */
 static void put_members(kn_c_writing *g, int loop, int count)
 {
-    const bool streams = can_overlap(g, loop) && kn_c_begin_streams(g, loop, "KN_COLUMN_LANES");
+    const bool streams =
+        kn_c_can_overlap(g, loop) && kn_c_begin_streams(g, loop, "KN_COLUMN_LANES");
     if (streams) {
         opens_members(g, 1);
         kn_c_put_overlapping(g, loop, "KN_COLUMN_LANES", true);

@@ -461,12 +461,13 @@ KN_FROM_BYTES_BY(i32, i8, kn_eight_i16, __builtin_ia32_pmovsxwd256)
 KN_FROM_BYTES_BY(u32, u8, kn_eight_u16, __builtin_ia32_pmovzxwd256)
 #undef KN_FROM_BYTES_BY
 
-/* The same of elements of 4 bytes. */
+/* Elements of two vectors, by a vector of their places or by those. */
 #if defined(__clang__)
-#define KN_EVEN_OF(a, b, mask, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define KN_SHUFFLE(a, b, mask, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define KN_EVEN_OF(a, b, mask, ...) __builtin_shuffle(a, b, mask)
+#define KN_SHUFFLE(a, b, mask, ...) __builtin_shuffle(a, b, mask)
 #endif
+/* The same of elements of 4 bytes. */
 #if KN_HALVES == 16
 #define KN_SECONDS 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31
 #else
@@ -481,7 +482,7 @@ KN_FROM_BYTES_BY(u32, u8, kn_eight_u16, __builtin_ia32_pmovzxwd256)
             kn_halves_##T a, b;                                                                    \
             __builtin_memcpy(&a, from + 2 * j, sizeof a);                                          \
             __builtin_memcpy(&b, from + 2 * j + KN_HALVES - 1, sizeof b);                          \
-            a = KN_EVEN_OF(a, b, mask, KN_SECONDS);                                                \
+            a = KN_SHUFFLE(a, b, mask, KN_SECONDS);                                                \
             __builtin_memcpy(to + j, &a, sizeof a);                                                \
         }                                                                                          \
     }
@@ -492,11 +493,6 @@ KN_SECONDS_OF(u32)
 
 /* Tiles of contiguous columns: to[r * tile + l] = from[l * across + r], by squares of 16-byte vectors. Each step interleaves
  * vectors that are half a square apart; after log2 of the side columns are rows. */
-#if defined(__clang__)
-#define KN_MIX(a, b, mask, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define KN_MIX(a, b, mask, ...) __builtin_shuffle(a, b, mask)
-#endif
 #define KN_LOW_2 0, 2
 #define KN_HIGH_2 1, 3
 #define KN_LOW_4 0, 4, 1, 5
@@ -522,8 +518,8 @@ KN_SECONDS_OF(u32)
                 for (int step = 1; step < SIDE; step *= 2) {                                       \
                     KN_UNROLL                                                                      \
                     for (int k = 0; k < SIDE / 2; k++) {                                           \
-                        t[2 * k] = KN_MIX(v[k], v[k + SIDE / 2], low, KN_LOW_##SIDE);              \
-                        t[2 * k + 1] = KN_MIX(v[k], v[k + SIDE / 2], high, KN_HIGH_##SIDE);        \
+                        t[2 * k] = KN_SHUFFLE(v[k], v[k + SIDE / 2], low, KN_LOW_##SIDE);          \
+                        t[2 * k + 1] = KN_SHUFFLE(v[k], v[k + SIDE / 2], high, KN_HIGH_##SIDE);    \
                     }                                                                              \
                     KN_UNROLL                                                                      \
                     for (int k = 0; k < SIDE; k++)                                                 \

@@ -91,8 +91,8 @@ typedef struct kn_c_call {
      * `most` lanes. */
     __INT64_TYPE__ most, run, run_step;
     __INT64_TYPE__ slot, row; /* bytes of a block's array, and of a row's that later sweeps read */
-    __INT64_TYPE__ band;      /* turned: groups of a band, at most */
-    int stream;               /* does it move so much that stores go past the caches? */
+    __INT64_TYPE__ tile_groups; /* tiled rows: groups of a tile, at most */
+    int stream;                 /* does it move so much that stores go past the caches? */
     kn_bad_index *bad;
     /* Narrow columns: so many members of all groups lie side by side, and are as many lanes (a power of 2); the same call of
      * lanes and members that are so taken. 1, and a null pointer: they do not. */
@@ -102,9 +102,9 @@ typedef struct kn_c_call {
     const struct kn_c_call *wide;
 } kn_c_call;
 
-/* Elements from row to row of a band of rows of so many, as lines an odd number: rows of a power of two drive each other out of
+/* Elements from row to row of a tile of rows of so many, as lines an odd number: rows of a power of two drive each other out of
  * the cache. */
-static inline __INT64_TYPE__ kn_band_row(__INT64_TYPE__ members, __INT64_TYPE__ bytes)
+static inline __INT64_TYPE__ kn_tile_row(__INT64_TYPE__ members, __INT64_TYPE__ bytes)
 {
     return (((members * bytes + 63) / 64) | 1) * 64 / bytes;
 }

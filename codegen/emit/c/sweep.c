@@ -207,7 +207,7 @@ static void put_copies(kn_c_writing *g, int loop)
 bool kn_c_is_of_vectors(kn_c_writing *g)
 {
     return g->l.loops == 1 && !kn_c_is_empty(g, 0) && !only_copies(g, 0) && !kn_c_is_long(g, 0) &&
-           !g->w->ordered && !kn_c_stores_over_kept(g, 0) && !kn_c_stores_bytes(g, 0);
+           kn_c_can_overlap(g, 0);
 }
 
 static void put_cached(kn_c_writing *g, int loop)

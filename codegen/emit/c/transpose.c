@@ -52,7 +52,7 @@ bool kn_c_transposes(const kn_c_writer *w, int stage)
 
 bool kn_c_turns_back(const kn_c_writer *w, int stage) { return stores_any(w, stage); }
 
-const char *kn_c_turned_by(int bytes)
+const char *kn_c_transposed_by(int bytes)
 {
     return bytes == 2 ? "u16" : bytes == 4 ? "u32" : bytes == 8 ? "u64" : NULL;
 }
@@ -77,7 +77,7 @@ static void put_turned(kn_c_writer *w, int v)
 {
     const kn_access *acc = kn_c_access(w->ph, v);
     const char *type = kn_c_type(w->ph->nest.values.data[v].dtype);
-    const char *by = kn_c_turned_by(kn_bytes(w->ph->nest.values.data[v].dtype));
+    const char *by = kn_c_transposed_by(kn_bytes(w->ph->nest.values.data[v].dtype));
     const int at = kn_c_number_of(w->ph, false, v), step = at + 2 + w->axis;
     kn_c_line(w, "const i64 across%d = num[%d], down%d = num[%d];", v, step, v, step - 1);
     kn_c_line(w, "const %s *const p%d = (const %s *)c->buf[%d]%s; /* %s */", type, v, type,
@@ -102,7 +102,7 @@ static void put_turned_back(kn_c_writer *w, int s)
 {
     const kn_access *acc = kn_c_store_access(w->ph, s);
     const kn_buf *buf = &w->k->bufs.data[acc->buf];
-    const char *type = kn_c_type(buf->dtype), *by = kn_c_turned_by(kn_bytes(buf->dtype));
+    const char *type = kn_c_type(buf->dtype), *by = kn_c_transposed_by(kn_bytes(buf->dtype));
     const int at = kn_c_number_of(w->ph, true, s), step = at + 2 + w->axis;
     kn_c_block(w);
     kn_c_line(w, "const i64 across = num[%d], down = num[%d];", step, step - 1);

@@ -19,7 +19,7 @@
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
  *   transpose.c tiles of what is contiguous down a tile, copied so that its rows are
  *   walk.c      the walks: groups, members, blocks
- *   turned.c    rows by bands, whose transposed arrays are copied
+ *   tiled_rows.c  rows by tiles, whose transposed arrays are copied
  *   c.c         the translation unit */
 #ifndef KN_CODEGEN_C_WRITER_H
 #define KN_CODEGEN_C_WRITER_H
@@ -185,7 +185,7 @@ const char *kn_c_kept_row(kn_c_writer *w, int v);
 /* ---- transpose.c ---- */
 
 /* The unsigned type whose vectors turn elements of so many bytes; NULL: none does. */
-const char *kn_c_turned_by(int bytes);
+const char *kn_c_transposed_by(int bytes);
 
 /* ---- lanes.c ---- */
 
@@ -352,6 +352,8 @@ bool kn_c_is_of_vectors(kn_c_writing *g);
 /* ---- columns.c ---- */
 
 void kn_c_put_loop_of_columns(kn_c_writing *g, int loop);
+/* Can vectors begin at lanes that were taken before? Stores of bytes are no vectors of so few. */
+bool kn_c_can_overlap(kn_c_writing *g, int loop);
 
 /* ---- convert.c ---- */
 
@@ -430,12 +432,12 @@ void kn_c_put_packed_block(kn_c_writer *w, int stage);
 /* Prepares and writes the walk w->mode of a phase. */
 void kn_c_put_walk(kn_c_writer *w);
 
-/* ---- turned.c ---- */
+/* ---- tiled_rows.c ---- */
 
-/* made of band.h by the build */
-extern const char kn_c_band[];
+/* made of copy.h by the build */
+extern const char kn_c_copy[];
 
-/* The walk of a phase by bands, and that of the rows that it calls. */
-void kn_c_put_turned(kn_c_writer *w);
+/* The walk of a phase by tiles of rows, and that of the rows that it calls. */
+void kn_c_put_tiled_rows(kn_c_writer *w);
 
 #endif

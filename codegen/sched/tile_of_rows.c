@@ -1,20 +1,19 @@
-/* Bands: rows of CPUs of which an array is contiguous along the groups, or along another axis of the members than the last.
- * A worker copies a band of neighbouring groups to memory of its own, where rows are contiguous; what is stored so it
- * copies back (codegen/emit/c/turned.c). It pays where the caches move fewer bytes: an element costs a line. */
+/* Tiles of whole groups, on CPUs: of rows of which an array is contiguous along the groups, or along another axis of the members than the last.
+ * a worker copies a tile of neighbouring groups to memory of its own, where rows are contiguous; what is stored so it
+ * copies back (codegen/emit/c/tiled_rows.c). It pays where the caches move fewer bytes: an element costs a line. */
 #include "codegen/sched/sched.h"
 
 /* Few groups are read as quickly element by element. */
-static bool is_turned(const kn_phase *ph, const kn_access *acc)
+static bool is_transposed(const kn_phase *ph, const kn_access *acc)
 {
-    enum { FEWEST = 8 };
     const int last = ph->nest.naxes - 1, group = ph->nest.ngroup - 1;
-    bool any = ph->nest.axes[group].extent >= FEWEST && kn_lies_along(acc, group, last);
+    bool any = ph->nest.axes[group].extent >= KN_LEAST_ROWS && kn_lies_along(acc, group, last);
     for (int a = ph->nest.ngroup; a < last; a++)
         any = any || kn_lies_along(acc, a, last);
     return any;
 }
 
-/* Has a group gaps, or another order, in the array? With a band there is nothing to pack for each sweep. */
+/* Has a group gaps, or another order, in the array? With a tile there is nothing to pack for each sweep. */
 static bool is_in_runs(const kn_phase *ph, const kn_access *acc)
 {
     const int last = ph->nest.naxes - 1;
@@ -24,7 +23,7 @@ static bool is_in_runs(const kn_phase *ph, const kn_access *acc)
     return runs && acc->stride[last] != 0;
 }
 
-/* The access of a load or store that could go through a band, if any does; else NULL. */
+/* The access of a load or store that could go through a tile, if any does; else NULL. */
 static const kn_access *access_of(const kn_site *at, const kn_phase *ph, int i)
 {
     const bool load = i < ph->nest.values.len;
@@ -34,23 +33,23 @@ static const kn_access *access_of(const kn_site *at, const kn_phase *ph, int i)
     return bytes > 1 && bytes <= 8 ? acc : NULL;
 }
 
-bool kn_suits_band(const kn_site *at, const kn_phase *ph, int i)
+bool kn_suits_cpu_tile(const kn_site *at, const kn_phase *ph, int i)
 {
     const kn_access *acc = access_of(at, ph, i);
-    return acc && (is_turned(ph, acc) || is_in_runs(ph, acc));
+    return acc && (is_transposed(ph, acc) || is_in_runs(ph, acc));
 }
 
-static bool any_is_turned(const kn_site *at, const kn_phase *ph)
+static bool any_is_transposed(const kn_site *at, const kn_phase *ph)
 {
     bool any = false;
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = access_of(at, ph, i);
-        any = any || (acc && is_turned(ph, acc));
+        any = any || (acc && is_transposed(ph, acc));
     }
     return any;
 }
 
-static bool may_have_bands(const kn_site *at, const kn_phase *ph)
+static bool may_have_tile(const kn_site *at, const kn_phase *ph)
 {
     return at->target->sm == 0 && !ph->universal && !ph->how.split && !kn_phase_in_order(ph) &&
            !kn_is_invariant(ph) && ph->how.walk != KN_WALK_FLAT && ph->nest.reds.len > 0 &&
@@ -58,10 +57,10 @@ static bool may_have_bands(const kn_site *at, const kn_phase *ph)
            ph->nest.members > 1 && at->force->division == KN_DIVIDE_BY_COST;
 }
 
-bool kn_schedule_bands(const kn_site *at, const kn_phase *ph, kn_phase *rows)
+bool kn_schedule_cpu_tile_of_rows(const kn_site *at, const kn_phase *ph, kn_phase *rows)
 {
     const int loads = ph->nest.values.len;
-    if (!may_have_bands(at, ph) || !any_is_turned(at, ph) ||
+    if (!may_have_tile(at, ph) || !any_is_transposed(at, ph) ||
         (ph->how.walk == KN_WALK_COLS &&
          !kn_any_lies_along(ph, ph->nest.naxes - 1, ph->nest.ngroup - 1)))
         return false;
@@ -71,9 +70,9 @@ bool kn_schedule_bands(const kn_site *at, const kn_phase *ph, kn_phase *rows)
         kn_schedule_vectors(at, rows);
     }
     for (int i = 0; i < kn_accesses(rows); i++)
-        if (kn_suits_band(at, rows, i))
+        if (kn_suits_cpu_tile(at, rows, i))
             kn_push(
                 at->arena, &rows->how.transposes,
                 ((kn_transpose){.store = i >= loads, .of = i < loads ? i : i - loads, .vec = 1}));
-    return kn_band_of(rows) > 0;
+    return kn_rows_of_tile(rows) > 0;
 }

@@ -1,6 +1,6 @@
-/* Copies between memory and a band of rows (turned.c), as generated text, behind helpers.h. */
+/* Copies between memory and a tile of rows (tiled_rows.c), as generated text, behind helpers.h. */
 
-enum { KN_BAND_SIDE = 64 }; /* of the tiles of a plane */
+enum { KN_PLANE_SIDE = 64 }; /* of the tiles of a plane */
 
 /* The axes that a copy walks: extents, and elements from one index to the next on either side. */
 typedef struct kn_box {
@@ -31,14 +31,14 @@ static inline int kn_near_axis(int n, const i64 *step)
 
 /* kn_plane: rows of columns. By tiles, of which the next one's lines are fetched, to be read or, `store`, written. kn_copy: all
  * axes, plane by plane: its columns are neighbours in `to`, its rows in `from`, if any are. */
-#define KN_COPY(U)                                                                                 \
+#define KN_COPY_BOX(U)                                                                             \
     static void kn_plane_##U(U *to, i64 to_row, i64 to_column, const U *from, i64 from_row,        \
                              i64 from_column, i64 rows, i64 columns, int store)                    \
     {                                                                                              \
         for (i64 r = 0, m; r < rows; r += m) {                                                     \
-            m = KN_MIN(KN_BAND_SIDE, rows - r);                                                    \
+            m = KN_MIN(KN_PLANE_SIDE, rows - r);                                                   \
             for (i64 l = 0, n; l < columns; l += n) {                                              \
-                n = KN_MIN(KN_BAND_SIDE, columns - l);                                             \
+                n = KN_MIN(KN_PLANE_SIDE, columns - l);                                            \
                 U *const t = to + r * to_row + l * to_column;                                      \
                 const U *const f = from + r * from_row + l * from_column;                          \
                 if (to_column != 1 || from_row != 1) {                                             \

@@ -1,6 +1,6 @@
-/* Rows by bands: of arrays that are contiguous along the groups, or along another of the members' axes than the last, a row
- * would read a line of memory for each element. So a band of neighbouring groups is copied first, by squares that registers
- * turn, to memory of the worker's, in which rows are contiguous; and what is stored so is copied from there in the end. To the
+/* Rows by tiles: of arrays that are contiguous along the groups, or along another of the members' axes than the last, a row
+ * would read a line of memory for each element. So a tile of neighbouring groups is copied first, transposed in
+ * registers, to memory of the worker's, in which rows are contiguous; and what is stored so is copied from there in the end. To the
  * rows, which are written as they always are, these accesses are others, of arrays that the call's own come before. */
 #include "codegen/emit/c/writer.h"
 
@@ -15,8 +15,8 @@ static int number_of(const kn_phase *p, const kn_transpose *t)
     return kn_c_number_of(p, t->store, t->of);
 }
 
-/* What rows see of the access: their own place in a band, then one element behind the other. */
-static void turn(kn_access *acc, const kn_nest *nest, int buf)
+/* What rows see of the access: their own place in a tile, then one element behind the other. */
+static void see(kn_access *acc, const kn_nest *nest, int buf)
 {
     acc->buf = buf;
     acc->shifted = true;
@@ -29,8 +29,8 @@ static void turn(kn_access *acc, const kn_nest *nest, int buf)
             acc->kind[a] = KN_STRIDE_PARAM;
 }
 
-/* The kernel whose phase has its transposed accesses turned. */
-static kn_kernel *turned_kernel(kn_c_writer *w)
+/* The kernel whose phase has its transposed accesses so. */
+static kn_kernel *tiled_kernel(kn_c_writer *w)
 {
     kn_kernel *k = KN_NEW(w->a, kn_kernel);
     *k = *w->k;
@@ -41,16 +41,16 @@ static kn_kernel *turned_kernel(kn_c_writer *w)
     for (int i = 0; i < p->how.transposes.len; i++) {
         kn_access *acc = access_of(p, &p->how.transposes.data[i]);
         kn_buf buf = k->bufs.data[acc->buf];
-        buf.name = kn_c_printed(w, "%s, turned", buf.name);
-        turn(acc, &p->nest, k->bufs.len);
+        buf.name = kn_c_printed(w, "%s, transposed", buf.name);
+        see(acc, &p->nest, k->bufs.len);
         kn_push(w->a, &k->bufs, buf);
     }
     return k;
 }
 
-static const char *turned_type(const kn_c_writer *w, int i)
+static const char *tiled_type(const kn_c_writer *w, int i)
 {
-    return kn_c_turned_by(kn_bytes(kn_transposed_type(w->ph, &w->ph->how.transposes.data[i])));
+    return kn_c_transposed_by(kn_bytes(kn_transposed_type(w->ph, &w->ph->how.transposes.data[i])));
 }
 
 /* ---- the copies ---- */
@@ -62,7 +62,7 @@ static void put_copy(kn_c_writer *w, int i)
     const kn_transpose *t = &w->ph->how.transposes.data[i];
     const kn_access *acc = kn_transposed_access(w->ph, t);
     const int at = number_of(w->ph, t), group = nest->ngroup - 1;
-    const char *type = turned_type(w, i);
+    const char *type = tiled_type(w, i);
     const char *there =
         kn_c_printed(w, "(%s *)call->buf[%d]%s", type, acc->buf, kn_c_origin(w, acc, at, false));
     const char *array = kn_c_printed(w, "(%s *)buf[%d]", type, w->k->bufs.len + i);
@@ -72,8 +72,7 @@ static void put_copy(kn_c_writer *w, int i)
         if (acc->kind[a] != KN_STRIDE_ZERO)
             kn_c_line(w, "kn_add_axis(&box, %s, %s[%d], %s[%d]);",
                       a == group ? "groups" : kn_c_printed(w, "num[%d]", a),
-                      t->store ? "num" : "turned", at + 2 + a, t->store ? "turned" : "num",
-                      at + 2 + a);
+                      t->store ? "num" : "seen", at + 2 + a, t->store ? "seen" : "num", at + 2 + a);
     kn_c_line(w, "kn_copy_%s(&box, %s, %s, %d); /* %s */", type, t->store ? there : array,
               t->store ? array : there, t->store, w->k->bufs.data[acc->buf].name);
     kn_c_close(w);
@@ -89,11 +88,11 @@ static void put_copies(kn_c_writer *w, bool stores)
 /* For elements of each width that are copied. */
 static void put_copiers(kn_c_writer *w)
 {
-    kn_put(w->t, kn_c_band);
+    kn_put(w->t, kn_c_copy);
     for (int bytes = 2; bytes <= 8; bytes *= 2)
         for (int i = 0; i < w->ph->how.transposes.len; i++)
             if (kn_bytes(kn_transposed_type(w->ph, &w->ph->how.transposes.data[i])) == bytes) {
-                kn_c_line(w, "KN_COPY(%s)", kn_c_turned_by(bytes));
+                kn_c_line(w, "KN_COPY_BOX(%s)", kn_c_transposed_by(bytes));
                 break;
             }
     kn_put(w->t, "\n");
@@ -101,7 +100,7 @@ static void put_copiers(kn_c_writer *w)
 
 /* ---- the walk ---- */
 
-/* The arrays of a band, one behind the other, and the strides that rows see. */
+/* The arrays of a tile, one behind the other, and the strides that rows see. */
 static void put_arrays(kn_c_writer *w)
 {
     const kn_nest *nest = &w->ph->nest;
@@ -114,14 +113,14 @@ static void put_arrays(kn_c_writer *w)
         const int at = number_of(w->ph, t), bytes = kn_bytes(kn_transposed_type(w->ph, t));
         kn_text dense = kn_text_new(w->a);
         kn_c_line(w, "buf[%d] = at;", w->k->bufs.len + i);
-        kn_c_line(w, "turned[%d] = kn_band_row(call->members, %d);", at + 2 + group, bytes);
-        kn_c_line(w, "turned[%d] = 1;", at + 2 + last);
-        kn_c_line(w, "at += call->band * turned[%d] * %d;", at + 2 + group, bytes);
+        kn_c_line(w, "seen[%d] = kn_tile_row(call->members, %d);", at + 2 + group, bytes);
+        kn_c_line(w, "seen[%d] = 1;", at + 2 + last);
+        kn_c_line(w, "at += call->tile_groups * seen[%d] * %d;", at + 2 + group, bytes);
         kn_putf(&dense, "num[%d]", last);
         for (int a = last - 1; a >= nest->ngroup; a--) {
             if (acc->kind[a] == KN_STRIDE_ZERO)
                 continue;
-            kn_c_line(w, "turned[%d] = %s;", at + 2 + a, kn_text_str(&dense));
+            kn_c_line(w, "seen[%d] = %s;", at + 2 + a, kn_text_str(&dense));
             kn_putf(&dense, " * num[%d]", a);
         }
     }
@@ -136,26 +135,26 @@ static bool stores_any(const kn_phase *p)
 static void put_call(kn_c_writer *w, int bufs)
 {
     kn_c_line(w, "const i64 *const num = call->num;");
-    kn_c_line(w, "i64 turned[%d]; /* the numbers that rows see */", kn_c_numbers(w->ph, NULL));
+    kn_c_line(w, "i64 seen[%d]; /* the numbers that rows see */", kn_c_numbers(w->ph, NULL));
     kn_c_line(w, "void *buf[%d];", bufs);
     kn_c_line(w, "kn_c_call copy = *call;");
-    kn_c_line(w, "__builtin_memcpy(turned, num, sizeof turned);");
+    kn_c_line(w, "__builtin_memcpy(seen, num, sizeof seen);");
     kn_c_line(w, "__builtin_memcpy(buf, call->buf, %d * sizeof *buf);", w->k->bufs.len);
-    kn_c_line(w, "copy.num = turned;");
+    kn_c_line(w, "copy.num = seen;");
     kn_c_line(w, "copy.buf = buf;");
     if (stores_any(w->ph))
         kn_c_line(w, "copy.stream = 0; /* it stores to a cache */");
     put_arrays(w);
 }
 
-void kn_c_put_turned(kn_c_writer *w)
+void kn_c_put_tiled_rows(kn_c_writer *w)
 {
     const kn_nest *nest = &w->ph->nest;
     const int group = nest->ngroup - 1;
     kn_c_writer rows = *w;
-    rows.k = turned_kernel(w);
+    rows.k = tiled_kernel(w);
     rows.ph = &rows.k->phases.data[w->p];
-    rows.mode = w->mode == KN_C_TURNED ? KN_C_ROWS : KN_C_SHORT;
+    rows.mode = w->mode == KN_C_TILED_ROWS ? KN_C_ROWS : KN_C_SHORT;
     kn_c_put_walk(&rows);
     w->slots = rows.slots;
     w->rows = rows.rows;
@@ -165,16 +164,16 @@ void kn_c_put_turned(kn_c_writer *w)
     kn_c_block(w);
     put_call(w, rows.k->bufs.len);
     kn_c_line(w, "struct { i64 i[%d]; } state = {{0}}, *const s = &state;", nest->naxes);
-    kn_c_line(w, "const i64 bands = (num[%d] + call->band - 1) / call->band;", group);
+    kn_c_line(w, "const i64 tiles = (num[%d] + call->tile_groups - 1) / call->tile_groups;", group);
     kn_c_open(w, "for (; unit < end; unit++)");
-    kn_c_line(w, "const i64 first = unit %% bands * call->band;");
-    kn_c_line(w, "const i64 groups = KN_MIN(call->band, num[%d] - first);", group);
-    kn_c_line(w, "const i64 from = unit / bands * num[%d] + first;", group);
-    kn_c_put_seek(w, 0, group, "unit / bands");
+    kn_c_line(w, "const i64 first = unit %% tiles * call->tile_groups;");
+    kn_c_line(w, "const i64 groups = KN_MIN(call->tile_groups, num[%d] - first);", group);
+    kn_c_line(w, "const i64 from = unit / tiles * num[%d] + first;", group);
+    kn_c_put_seek(w, 0, group, "unit / tiles");
     kn_c_line(w, "s->i[%d] = first;", group);
     for (int i = 0; i < w->ph->how.transposes.len; i++) {
         const int at = number_of(w->ph, &w->ph->how.transposes.data[i]);
-        kn_c_line(w, "turned[%d] = -first * turned[%d];", at, at + 2 + group);
+        kn_c_line(w, "seen[%d] = -first * seen[%d];", at, at + 2 + group);
     }
     put_copies(w, false);
     kn_c_line(w, "%s_work(&copy, from * call->parts, (from + groups) * call->parts, scratch);",
