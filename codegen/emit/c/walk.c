@@ -5,8 +5,6 @@
 
 /* ---- what a walk keeps ---- */
 
-static bool has_total(const kn_red *red) { return red->op == KN_OP_SUM || red->op == KN_OP_VAR; }
-
 /* Arrays that an accumulator of a group a lane takes, of elements no narrower than 8 bytes. */
 static int arrays_of(const kn_phase *p, const kn_red *red)
 {
@@ -50,7 +48,7 @@ static void place_own(kn_c_writer *w)
         w->acc[r] = w->group_arrays;
         if (kn_c_owner(p, r) != r)
             continue;
-        w->group_arrays += arrays_of(p, red) * (has_total(red) ? 2 : 1);
+        w->group_arrays += arrays_of(p, red) * (kn_c_has_total(red) ? 2 : 1);
     }
     w->slots = w->group_arrays;
 }
@@ -143,7 +141,7 @@ static void put_start_state(kn_c_writer *w)
             continue;
         kn_c_line(w, "s->acc%d = scratch + %d * c->slot;", r, w->acc[r]);
         kn_c_line(w, "s->total%d = scratch + %d * c->slot;", r,
-                  w->acc[r] + (has_total(red) ? arrays_of(p, red) : 0));
+                  w->acc[r] + (kn_c_has_total(red) ? arrays_of(p, red) : 0));
     }
 }
 
@@ -204,117 +202,6 @@ static void put_block(kn_c_writer *w, const char *call, const char *what, int st
     kn_c_line(w, "%s_%s%d(%s, s, %s, 0);", name, what, stage, call, n);
 }
 
-/* ---- reductions ---- */
-
-static bool accumulates(const kn_phase *p, int r, int stage)
-{
-    return p->nest.reds.data[r].stage == stage && kn_c_owner(p, r) == r;
-}
-
-static bool reduces(const kn_phase *p, int stage)
-{
-    for (int r = 0; r < p->nest.reds.len; r++)
-        if (p->nest.reds.data[r].stage == stage)
-            return true;
-    return false;
-}
-
-static void put_starts(kn_c_writer *w, int stage, const char *n)
-{
-    const kn_phase *p = w->ph;
-    for (int r = 0; r < p->nest.reds.len; r++) {
-        kn_dtype t = kn_c_accumulator(p, &p->nest.reds.data[r]);
-        if (!accumulates(p, r, stage))
-            continue;
-        if (kn_c_by_rows(w) && p->nest.reds.data[r].op == KN_OP_VAR) {
-            kn_c_line(w, "s->acc%d[0] = s->acc%d[1] = s->acc%d[2] = s->acc%d[3] = 0;", r, r, r, r);
-            continue;
-        }
-        if (kn_c_by_rows(w) && t != KN_NO_DTYPE) {
-            kn_c_line(w, "s->acc%d = %s;", r,
-                      kn_c_literal(w, kn_identity(p->nest.reds.data[r].op, t)));
-            continue;
-        }
-        kn_c_line(w, "c->fold[%d]->start(%s, s->acc%d);", r, n, r);
-        if (w->mode == KN_C_COLS && has_total(&p->nest.reds.data[r])) {
-            kn_c_line(w, "if (c->fold[%d]->blocked)", r);
-            kn_c_line(w, "    c->fold[%d]->start(%s, s->total%d);", r, n, r);
-        }
-    }
-}
-
-/* Columns: adds accumulators of members [i, stop) to totals, of so many lanes. */
-static void put_merges(kn_c_writer *w, int stage, const char *lanes)
-{
-    const kn_phase *p = w->ph;
-    for (int r = 0; r < p->nest.reds.len; r++) {
-        if (!accumulates(p, r, stage) || !has_total(&p->nest.reds.data[r]))
-            continue;
-        kn_c_open(w, "if (c->fold[%d]->blocked)", r);
-        if (p->nest.reds.data[r].op == KN_OP_VAR)
-            kn_c_line(w, "*(f64 *)s->acc%d = (f64)(stop - i);", r);
-        kn_c_line(w, "c->fold[%d]->merge(%s, s->total%d, s->acc%d);", r, lanes, r, r);
-        kn_c_line(w, "c->fold[%d]->again(%s, s->acc%d, s->total%d);", r, lanes, r, r);
-        kn_c_close(w);
-    }
-}
-
-/* What members side by side have accumulated becomes that of n groups. */
-static void put_halves(kn_c_writer *w, int stage)
-{
-    const kn_phase *p = w->ph;
-    for (int r = 0; r < p->nest.reds.len; r++) {
-        if (!accumulates(p, r, stage))
-            continue;
-        const char *state = kn_c_printed(w, "s->acc%d", r);
-        if (has_total(&p->nest.reds.data[r]))
-            state = kn_c_printed(w, "c->fold[%d]->blocked ? s->total%d : s->acc%d", r, r, r);
-        kn_c_line(w, "for (i64 k = lanes / 2; k >= n; k /= 2)");
-        kn_c_line(w, "    c->fold[%d]->halve(k, %s);", r, state);
-        if (!has_total(&p->nest.reds.data[r]))
-            continue;
-        kn_c_line(w, "if (c->fold[%d]->blocked)", r);
-        kn_c_line(w, "    c->fold[%d]->again(n, s->acc%d, s->total%d);", r, r, r);
-    }
-}
-
-/* What a reduction takes of its accumulator: the name of a function, and which moment it is. */
-static const char *part_of(const kn_red *red, bool own, int *moment)
-{
-    const bool sum = !own && red->op == KN_OP_SUM;
-    *moment = sum ? 3 : red->part == KN_PART_MEAN ? 1 : red->part == KN_PART_COUNT ? 0 : 2;
-    return sum                          ? "sum"
-           : red->part == KN_PART_MEAN  ? "mean"
-           : red->part == KN_PART_COUNT ? "count"
-                                        : "finish";
-}
-
-static void put_finish(kn_c_writer *w, int stage, const char *n)
-{
-    const kn_phase *p = w->ph;
-    for (int r = 0; r < p->nest.reds.len; r++) {
-        const kn_red *red = &p->nest.reds.data[r];
-        const int owner = kn_c_owner(p, r);
-        const char *type = kn_c_type(red->dtype);
-        int moment;
-        const char *part = part_of(red, owner == r, &moment);
-        if (red->stage != stage)
-            continue;
-        if (kn_c_by_rows(w) && p->nest.reds.data[owner].op == KN_OP_VAR)
-            kn_c_line(w, "s->r%d = (%s)s->acc%d[%d];", r, type, owner, moment);
-        else if (kn_c_by_rows(w) && kn_c_accumulator(p, red) != KN_NO_DTYPE)
-            kn_c_line(w, "s->r%d = (%s)s->acc%d;", r, type, owner);
-        else if (kn_c_by_rows(w))
-            kn_c_line(w, "c->fold[%d]->%s(%s, &s->r%d, s->acc%d);", owner, part, n, r, owner);
-        else if (has_total(&p->nest.reds.data[owner]))
-            kn_c_line(w,
-                      "c->fold[%d]->%s(%s, s->r%d, c->fold[%d]->blocked ? s->total%d : s->acc%d);",
-                      owner, part, n, r, owner, owner, owner);
-        else
-            kn_c_line(w, "c->fold[%d]->%s(%s, s->r%d, s->acc%d);", owner, part, n, r, owner);
-    }
-}
-
 /* ---- the walks ---- */
 
 static void put_part(kn_c_writer *w)
@@ -332,7 +219,7 @@ static void put_group_stage(kn_c_writer *w, int stage)
 static void put_sweep_of_row(kn_c_writer *w, int stage)
 {
     const kn_phase *p = w->ph;
-    put_starts(w, stage, "1");
+    kn_c_put_starts(w, stage, "1");
     if (!w->one_run)
         kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "from");
     if (!w->one_run)
@@ -351,14 +238,14 @@ static void put_sweep_of_row(kn_c_writer *w, int stage)
     if (w->packs[stage]) {
         kn_c_put_packed_block(w, stage);
         kn_c_close(w);
-        put_finish(w, stage, "1");
+        kn_c_put_finish(w, stage, "1");
         return;
     }
     put_block(w, "c", "sweep", stage, "i", "stop - i");
     if (w->folds[stage])
         kn_c_line(w, "%s_fold%d(c, s, stop - i);", kn_c_state(w), stage);
     kn_c_close(w);
-    put_finish(w, stage, "1");
+    kn_c_put_finish(w, stage, "1");
 }
 
 /* Groups are counted, for divisions take longer than short rows. */
@@ -385,9 +272,9 @@ static void put_rows(kn_c_writer *w)
 static void put_short_sweep(kn_c_writer *w, int stage)
 {
     put_group_stage(w, stage);
-    put_starts(w, stage, "1");
+    kn_c_put_starts(w, stage, "1");
     put_block(w, "c", "sweep", stage, "0", "n");
-    put_finish(w, stage, "1");
+    kn_c_put_finish(w, stage, "1");
     if (stage + 1 == w->ph->nest.nsweeps)
         put_group_stage(w, stage + 1);
 }
@@ -477,7 +364,7 @@ static void put_member_loop(kn_c_writer *w, int stage, const member_loop *of)
         put_next(w, first, last + 1);
     }
     kn_c_close(w);
-    put_merges(w, stage, of->lanes);
+    kn_c_put_merges(w, stage, of->lanes);
     kn_c_close(w);
 }
 
@@ -534,16 +421,24 @@ static void put_narrow_sweep(kn_c_writer *w, int stage)
     kn_c_line(w, "const i64 lanes = n * c->beside;");
     put_spreads(w, stage, stage, "c");
     kn_c_line(w, "s->lanes = lanes;");
-    put_starts(w, stage, "lanes");
+    kn_c_put_starts(w, stage, "lanes");
     kn_c_line(w, "s->i[%d] = side;", w->ph->nest.ngroup);
     put_member_loop(w, stage, &all);
-    put_halves(w, stage);
+    kn_c_put_halves(w, stage);
     kn_c_line(w, "s->lanes = n;");
     kn_c_line(w, "rest = to / c->beside * c->beside;");
     w->indent--;
     kn_c_open(w, "} else");
-    put_starts(w, stage, "n");
+    kn_c_put_starts(w, stage, "n");
     kn_c_close(w);
+}
+
+static bool reduces(const kn_phase *p, int stage)
+{
+    for (int r = 0; r < p->nest.reds.len; r++)
+        if (p->nest.reds.data[r].stage == stage)
+            return true;
+    return false;
 }
 
 /* Members [from, to) of a tile's groups. */
@@ -559,7 +454,7 @@ static void put_sweep_of_tile(kn_c_writer *w, int stage)
         else
             put_wide_sweep(w, stage);
     } else {
-        put_starts(w, stage, "n");
+        kn_c_put_starts(w, stage, "n");
     }
     kn_c_open(w, "if (%s < to)", from);
     kn_c_put_seek(w, first, end, from);
@@ -596,7 +491,7 @@ static void put_cols(kn_c_writer *w)
         if (t == p->nest.nsweeps)
             continue;
         put_sweep_of_tile(w, t);
-        put_finish(w, t, "n");
+        kn_c_put_finish(w, t, "n");
     }
     kn_c_close(w);
 }

@@ -18,6 +18,7 @@
  *   sweep.c     of rows
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
  *   transpose.c tiles of what is contiguous down a tile, copied so that its rows are
+ *   totals.c    accumulators between the loops of a walk
  *   walk.c      the walks: groups, members, blocks
  *   tiled_rows.c  rows by tiles, whose transposed arrays are copied
  *   c.c         the translation unit */
@@ -426,6 +427,17 @@ void kn_c_put_strides_of_runs(kn_c_writing *g);
 void kn_c_put_packing(kn_c_writer *w, int stage);
 /* Lanes i to stop of a sweep. */
 void kn_c_put_packed_block(kn_c_writer *w, int stage);
+
+/* ---- totals.c ---- */
+
+/* Has it totals, that blocks of members are added to? */
+bool kn_c_has_total(const kn_red *red);
+/* A stage's: begins those of n groups; columns: adds those of members [i, stop) to totals, of so many lanes; makes those of n
+ * groups of what members side by side have accumulated; and the results of n groups. */
+void kn_c_put_starts(kn_c_writer *w, int stage, const char *n);
+void kn_c_put_merges(kn_c_writer *w, int stage, const char *lanes);
+void kn_c_put_halves(kn_c_writer *w, int stage);
+void kn_c_put_finish(kn_c_writer *w, int stage, const char *n);
 
 /* ---- walk.c ---- */
 
