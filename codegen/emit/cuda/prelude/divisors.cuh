@@ -28,12 +28,14 @@ __device__ __forceinline__ double kn_correct(double q, double x, const kn_diviso
         exact &= abs(q) > small;                                                                   \
         return q;                                                                                  \
     }                                                                                              \
-    /* Of any operands. Zeros, which are frequent, skip division's subroutine.        */           \
+    /* Of any operands. Zeros are frequent and stand beside ordinary numbers, so neither is a division. */ \
     __device__ __forceinline__ T kn_divide_any(T x, const kn_divisor<T> &d)                        \
     {                                                                                              \
-        const T q = x * d.reciprocal;                                                              \
-        if (x == 0 && q == 0)                                                                      \
-            return q;                                                                              \
+        const T product = x * d.reciprocal;                                                        \
+        const T q = kn_correct(product, x, d);                                                     \
+        const bool zero = x == 0 && product == 0;                                                  \
+        if (zero || abs(q) > small)                                                                \
+            return zero ? product : q;                                                             \
         return x / d.by;                                                                           \
     }                                                                                              \
     __device__ __forceinline__ T operator/(T x, const kn_divisor<T> &d)                            \
