@@ -308,9 +308,10 @@ static double local_time(kn_model *m, const kn_phase *ph, bool first)
 {
     const kn_phase *host = host_of(ph);
     kn_occupancy s = occupancy_of(m, host);
+    const double times = ph->nest.ngroup ? s.waves : 1;
     if (ph->how.walk == KN_WALK_COLS) { /* each step waits for the one before */
         m->waited = true;
-        return ph->nest.nsweeps * (steps(m, ph) * m->m->latency + m->m->block);
+        return times * ph->nest.nsweeps * (steps(m, ph) * m->m->latency + m->m->block);
     }
     double wait = local_wait(m, ph);
     m->waited = m->waited || wait > 0;
@@ -320,7 +321,7 @@ static double local_time(kn_model *m, const kn_phase *ph, bool first)
     double idle = most(1, m->m->threads / (s.blocks_a_unit * m->k->threads));
     double work = s.blocks_a_unit * groups * (double)ph->nest.members * kn_model_additions(m, ph) *
                   idle / m->m->adds;
-    return ((first ? 2 : 1) * most(0, wait) + work) * (ph->nest.ngroup ? s.waves : 1);
+    return times * ((first ? 2 : 1) * most(0, wait) + work);
 }
 
 /* Of those by a warp each what one takes longer than the ones before. */

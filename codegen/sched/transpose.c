@@ -17,12 +17,12 @@
 #include "codegen/sched/sched.h"
 
 enum {
-    SECTOR = 32,      /* the least bytes that the caches move */
-    RUN = 128,        /* contiguous bytes of a transposed array in a tile */
-    LONG_RUN = 256,   /* the same of what is read once, if that still makes MANY_TILES */
-    MANY_TILES = 4,   /* tiles a multiprocessor */
-    MOST_VECTOR = 8,  /* elements; every range of members is a multiple of it */
-    TILES_A_PART = 8, /* in phases with local ones, which each block computes first */
+    SECTOR = 32,     /* the least bytes that the caches move */
+    RUN = 128,       /* contiguous bytes of a transposed array in a tile */
+    LONG_RUN = 256,  /* the same of what is read once, if that still makes MANY_TILES */
+    MANY_TILES = 4,  /* tiles a multiprocessor */
+    MOST_VECTOR = 8, /* elements; every range of members is a multiple of it */
+    MOST_BLOCKS = 8, /* of a multiprocessor at a time */
 };
 
 const kn_access *kn_whole_access(const kn_phase *ph, int i)
@@ -196,10 +196,14 @@ static void transpose_accesses(const kn_site *at, kn_phase *ph)
     kn_schedule_as(at->arena, ph, ph->how.vec);
 }
 
-/* Divides members into whole tiles, without reductions: one for each block, or several where local phases come first. */
-static void divide_into_tiles(kn_phase *ph, bool local)
+/* Divides members into whole tiles, without reductions: one a part, or as many as leave each block one part where local phases
+ * come first, which blocks compute again for each. */
+static void divide_into_tiles(kn_phase *ph, bool local, const kn_target *target)
 {
-    ph->num.chunk = ph->how.tile * (local ? TILES_A_PART : 1);
+    const int64_t tiles = kn_ceil_div(ph->nest.groups, kn_cols_width(ph)) *
+                          kn_ceil_div(ph->nest.members, ph->how.tile);
+    const int64_t a_part = local ? kn_ceil_div(tiles, MOST_BLOCKS * (int64_t)target->units) : 1;
+    ph->num.chunk = ph->how.tile * a_part;
     ph->num.splits = kn_ceil_div(ph->nest.members, ph->num.chunk);
 }
 
@@ -379,7 +383,7 @@ void kn_schedule_transposes(const kn_site *at, kn_phase *ph)
     if (better) {
         transpose_accesses(at, &tiled);
         if (tiled.nest.reds.len == 0)
-            divide_into_tiles(&tiled, ph->how.walk == KN_WALK_ROWS);
+            divide_into_tiles(&tiled, ph->how.walk != KN_WALK_FLAT, target);
         better = force == KN_DIVIDE_TILES || pays(at, &tiled, ph);
     }
     if (better)
