@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "base/aligned.h"
+#include "base/clock.h"
 #include "base/thread.h"
 
-/* A helper waits for the next loop, and the caller for the last tasks of others. */
-enum { HELPER_SPINS = 200, CALLER_SPINS = 800 };
+/* How long a thread spins before it sleeps, about what sleeping and waking take (measured: docs/lab/compiled-cpu.md): a helper
+ * until the next loop, the caller until the last tasks of others; and how often it tries for a lock. */
+enum { SPIN_NS = 50000, PAUSES = 16 /* between looks at the clock */, TRIES = 200 };
 
 /* The header of a borrowed block, as large as the alignment, so that the block is aligned. */
 typedef union block {
@@ -82,10 +84,16 @@ static void pause_briefly(void)
 #endif
 }
 
+/* Has a thread that paused `pauses` times since `began` spun for long enough? */
+static bool has_spun(uint64_t began, int pauses)
+{
+    return pauses % PAUSES == 0 && kn_clock_ns() - began > SPIN_NS;
+}
+
 /* Takes a lock that others hold for less than sleeping and waking takes. */
 static void lock_soon(pthread_mutex_t *lock)
 {
-    for (int i = 0; i < HELPER_SPINS; i++) {
+    for (int i = 0; i < TRIES; i++) {
         if (pthread_mutex_trylock(lock) == 0)
             return;
         pause_briefly();
@@ -100,8 +108,9 @@ static void *help(void *arg)
     pool->from.release(pool->from.user, arg);
     unsigned seen = 0;
     for (;;) {
-        /* Often the next loop begins at once, so spin before sleeping. */
-        for (int i = 0; i < HELPER_SPINS && atomic_load(&pool->generation) == seen; i++)
+        /* Often the next loop begins soon, so spin before sleeping. */
+        const uint64_t began = kn_clock_ns();
+        for (int i = 0; atomic_load(&pool->generation) == seen && !has_spun(began, i); i++)
             pause_briefly();
         lock_soon(&pool->lock);
         while (atomic_load(&pool->generation) == seen && !pool->closing)
@@ -182,7 +191,8 @@ kn_status kn_pool_run(kn_pool *pool, int64_t tasks, size_t bytes, void *mine, kn
     lock_soon(&pool->lock);
     pool->open = false;
     pthread_mutex_unlock(&pool->lock);
-    for (int i = 0; i < CALLER_SPINS && atomic_load(&pool->joined) > 0; i++)
+    const uint64_t began = kn_clock_ns();
+    for (int i = 0; atomic_load(&pool->joined) > 0 && !has_spun(began, i); i++)
         pause_briefly();
     lock_soon(&pool->lock);
     while (atomic_load(&pool->joined) > 0)
