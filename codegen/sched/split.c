@@ -24,11 +24,8 @@ static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
     return bytes;
 }
 
-/* Merging moments, or maxima with their sums, takes two sweeps over the partial results, and more work each. */
-static bool merges_twice(const kn_phase *ph)
-{
-    return kn_has_state(ph, KN_STATE_MOMENTS) || kn_has_state(ph, KN_STATE_PEAK);
-}
+/* Merging maxima with their sums takes two sweeps over the partial results. */
+static bool merges_twice(const kn_phase *ph) { return kn_has_state(ph, KN_STATE_PEAK); }
 
 /* How long the threads of a block of columns wait, step after step, to merge so many partial results. */
 static double merging_columns_ns(const kn_phase *ph, const kn_machine *m, int64_t parts)
@@ -67,10 +64,11 @@ static bool pays(const kn_site *at, const kn_phase *ph, const kn_range *ranges)
     return split_ns(ph, at->bufs, at->target, ranges) < kn_predict_phase_ns(at, ph);
 }
 
-/* What merging takes longer than a sum, for rows: less than another barrier (docs/model.md). */
+/* What merging moments, or maxima with their sums, takes longer than a sum, for rows: less than another barrier (docs/model.md). */
 static double merging_ns(const kn_phase *ph, const kn_target *target)
 {
-    return ph->how.walk != KN_WALK_COLS && merges_twice(ph) ? kn_machine_of(target)->merge : 0;
+    const bool more = merges_twice(ph) || kn_has_state(ph, KN_STATE_MOMENTS);
+    return ph->how.walk != KN_WALK_COLS && more ? kn_machine_of(target)->merge : 0;
 }
 
 bool kn_schedule_splits_in_one(const kn_site *at, const kn_phase *one, const kn_phase *ph)
