@@ -323,6 +323,10 @@ static inline bool kn_in_tile_of_rows(const kn_phase *p, int value)
 enum { KN_LEAST_ROWS = 8 }; /* that registers transpose at a time */
 int kn_rows_of_tile(const kn_phase *p);
 
+/* CPUs: does a phase without reductions go by tiles of its last two axes, if it is not in rows that it gathers and an access is
+ * transposed? What lies along the last axis but one is copied by whole lines then (codegen/emit/c/transpose.c). */
+bool kn_may_go_by_tiles(const kn_phase *p);
+
 /* COLS: consecutive members that a thread takes at a time, to transpose them in registers; 1 where nothing is
  * transposed in registers. Ranges of members are multiples of it. */
 int kn_transpose_side(const kn_phase *p);

@@ -332,9 +332,8 @@ static bool is_transposed(const kn_phase_plan *plan, const kn_phase *p)
 /* Are blocks tiles of transposed arrays, not where blocks alone will do? */
 static bool choose_squares(const kn_phase_plan *plan, const kn_phase *p)
 {
-    return can_tile(plan, p) && !plan->all_rows && plan->row_lanes >= KN_TILE * KN_TILE &&
-           p->nest.axes[p->nest.naxes - 2].extent >= KN_TILE / 2 &&
-           p->nest.axes[p->nest.naxes - 1].extent >= KN_TILE / 2 && is_transposed(plan, p);
+    return kn_may_go_by_tiles(p) && can_tile(plan, p) && !plan->all_rows &&
+           plan->row_lanes >= KN_TILE * KN_TILE && is_transposed(plan, p);
 }
 
 /* Is a group a block, of a whole vector at least? */
