@@ -317,7 +317,7 @@ static inline bool kn_in_tile_of_rows(const kn_phase *p, int value)
     return p->how.walk == KN_WALK_ROWS && kn_transpose_of(p, value);
 }
 
-/* CPUs, ROWS with transposes: how many whole groups are a tile, whose transposed accesses go through the worker's memory: a
+/* CPUs, ROWS with transposes: how many whole groups are a tile, or so many groups' members of a part if they are split, whose transposed accesses go through the worker's memory: a
  * line of the narrowest elements, fewer where the second-level cache has no room for that; KN_LEAST_ROWS at least if any
  * is contiguous along the groups. 0: it has no room. */
 enum { KN_LEAST_ROWS = 8 }; /* that registers transpose at a time */

@@ -118,9 +118,8 @@ typedef struct kn_range {
 
 /* The ranges to split members into so that the machine is full; one range: leave it whole. */
 kn_range kn_schedule_splits(const kn_site *at, const kn_phase *phase);
-/* Ranges of a whole array's members by their outer axes, where these are clearly quicker than `ranges`; else those.
- * codegen/sched/split_axes.c */
-kn_range kn_schedule_split_axes(const kn_site *at, const kn_phase *phase, const kn_range *ranges);
+/* Ranges for which rows go by tiles, where these are clearly quicker than `ranges`; else those. codegen/sched/split_tiles.c */
+kn_range kn_schedule_split_tiles(const kn_site *at, const kn_phase *phase, const kn_range *ranges);
 
 /* The fewest members of a column that make a range worth a block. */
 enum { KN_LEAST_OF_COLUMN = 64 };
