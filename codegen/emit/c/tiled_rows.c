@@ -164,6 +164,19 @@ static void put_rows_of_tile(kn_c_writer *rows, int group)
     kn_c_close(rows);
 }
 
+/* From where the arrays of a tile would have the first group's first member. What all groups share has one row. */
+static void put_offsets(kn_c_writer *w, int group)
+{
+    for (int i = 0; i < w->ph->how.transposes.len; i++) {
+        const kn_transpose *t = &w->ph->how.transposes.data[i];
+        const int at = number_of(w->ph, t);
+        if (kn_transposed_access(w->ph, t)->kind[group] == KN_STRIDE_ZERO)
+            kn_c_line(w, "seen[%d] = -start;", at);
+        else
+            kn_c_line(w, "seen[%d] = -first * seen[%d] - start;", at, at + 2 + group);
+    }
+}
+
 void kn_c_put_tiled_rows(kn_c_writer *w)
 {
     const kn_nest *nest = &w->ph->nest;
@@ -192,10 +205,7 @@ void kn_c_put_tiled_rows(kn_c_writer *w)
         kn_c_line(w, "const i64 members = KN_MIN(call->part, call->members - start);");
         kn_c_line(w, "s->i[%d] = start;", group + 1);
     }
-    for (int i = 0; i < w->ph->how.transposes.len; i++) {
-        const int at = number_of(w->ph, &w->ph->how.transposes.data[i]);
-        kn_c_line(w, "seen[%d] = -first * seen[%d] - start;", at, at + 2 + group);
-    }
+    put_offsets(w, group);
     put_copies(w, false);
     put_rows_of_tile(&rows, group);
     put_copies(w, true);
