@@ -15,12 +15,23 @@ static double parts_ns(const kn_site *at, const kn_phase *ph, const kn_range *ra
     return kn_predict_phase_ns(at, &parts);
 }
 
+/* Does any array lie along the last axis, and any along another? */
+static bool any_is_transposed(const kn_phase *ph)
+{
+    const int last = ph->nest.naxes - 1;
+    for (int a = 0; a < last; a++)
+        if (kn_any_lies_along(ph, a, last) && kn_any_lies_along(ph, last, a))
+            return true;
+    return false;
+}
+
 static bool may_have_tiles(const kn_site *at, const kn_phase *ph)
 {
     return at->target->sm == 0 && at->force->division == KN_DIVIDE_BY_COST && !ph->universal &&
            !ph->nest.extents && !ph->local && !ph->how.split && !ph->how.mixed &&
            !ph->how.scatter_sum && !ph->how.transposes.len && ph->how.walk != KN_WALK_FLAT &&
-           ph->nest.reds.len > 0 && ph->nest.groups > 0 && ph->nest.members > 0;
+           ph->nest.reds.len > 0 && ph->nest.groups > 0 && ph->nest.members > 0 &&
+           any_is_transposed(ph);
 }
 
 /* The best so far, and what compares with it. */
