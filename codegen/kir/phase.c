@@ -514,8 +514,18 @@ int kn_rows_of_tile(const kn_phase *p)
         if (llabs(kn_transposed_access(p, t)->stride[p->nest.ngroup - 1]) == 1)
             least = KN_LEAST_ROWS;
     }
+    const int64_t members = p->how.split ? p->num.chunk : p->nest.members;
     int rows = LINE / narrowest;
-    while (rows > least && rows * p->nest.members * bytes > ROOM)
+    while (rows > least && rows * members * bytes > ROOM)
         rows /= 2;
-    return bytes && rows * p->nest.members * bytes <= ROOM ? rows : 0;
+    return bytes && rows * members * bytes <= ROOM ? rows : 0;
+}
+
+bool kn_may_go_by_tiles(const kn_phase *p)
+{
+    enum { LEAST = 16 }; /* of a side */
+    const int last = p->nest.naxes - 1;
+    return p->how.walk == KN_WALK_FLAT && p->nest.ngroup == 0 && last >= 1 && !p->how.split &&
+           p->nest.reds.len == 0 && p->nest.axes[last].extent >= LEAST &&
+           p->nest.axes[last - 1].extent >= LEAST;
 }

@@ -14,10 +14,15 @@ static double bytes_each(const kn_model *m, const kn_access *acc, double stride)
 }
 
 /* Of access i. */
-static double stride_of(const kn_phase *ph, const kn_access *acc, int i)
+static double stride_of(const kn_model *m, const kn_phase *ph, const kn_access *acc, int i)
 {
-    int va = kn_phase_vector_axis(ph);
-    return va < 0 || kn_transpose_of(ph, i) ? 1 : (double)llabs(acc->stride[va]);
+    const int va = kn_phase_vector_axis(ph);
+    if (va < 0 || kn_transpose_of(ph, i))
+        return 1;
+    const bool by_tiles = m->target->sm == 0 && kn_may_go_by_tiles(ph) && !ph->universal;
+    return by_tiles && llabs(acc->stride[va - 1]) == 1 && acc->stride[va] != 0
+               ? 1
+               : (double)llabs(acc->stride[va]);
 }
 
 /* Bytes that DRAM moves for all that a value reads. Gathered elements are anywhere, except for neighbours along the
@@ -26,7 +31,7 @@ static double bytes_read(const kn_model *m, const kn_phase *ph, int value)
 {
     const kn_value *v = &ph->nest.values.data[value];
     kn_touched touched = kn_read_touches(m->k->arena, ph, value);
-    double stride = stride_of(ph, v->access, value), sector = m->m->sector;
+    double stride = stride_of(m, ph, v->access, value), sector = m->m->sector;
     double each = bytes_each(m, v->access, v->kind == KN_V_GATHER && stride == 0 ? sector : stride);
     double all = bytes_each(m, v->access, 1) * (double)touched.most;
     return least(each * (double)touched.steps, v->kind == KN_V_GATHER ? all : INFINITY);
@@ -35,7 +40,7 @@ static double bytes_read(const kn_model *m, const kn_phase *ph, int value)
 static double bytes_written(const kn_model *m, const kn_phase *ph, int store)
 {
     const kn_access *acc = &ph->nest.stores.data[store].access;
-    double total = bytes_each(m, acc, stride_of(ph, acc, ph->nest.values.len + store));
+    double total = bytes_each(m, acc, stride_of(m, ph, acc, ph->nest.values.len + store));
     for (int a = 0; a < ph->nest.naxes; a++)
         total *= acc->stride[a] ? (double)ph->nest.axes[a].extent : 1;
     return acc->split_stride ? total * (double)kn_parts_left(ph) : total;

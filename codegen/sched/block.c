@@ -31,5 +31,5 @@ int kn_schedule_small_block(const kn_phase *ph, const kn_target *target, double 
 kn_range kn_ranges_of(int64_t n, int64_t want)
 {
     int64_t length = kn_round_up(kn_ceil_div(n, want), 8);
-    return (kn_range){kn_ceil_div(n, length), length, false};
+    return (kn_range){.n = kn_ceil_div(n, length), .length = length};
 }

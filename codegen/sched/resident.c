@@ -43,7 +43,7 @@ static int64_t room_besides(int blocks, const kn_target *target, int64_t used)
 
 kn_range kn_resident_ranges(const kn_phase *ph, const kn_target *target, bool forced)
 {
-    const kn_range none = {1, ph->nest.members, false};
+    const kn_range none = {.n = 1, .length = ph->nest.members};
     if (target->sm == 0 || !target->cooperative || ph->how.walk == KN_WALK_FLAT ||
         kn_phase_in_order(ph) || ph->how.tile || !kn_reread_each(ph) || ph->nest.groups == 0)
         return none;

@@ -111,10 +111,15 @@ int kn_schedule_small_block(const kn_phase *phase, const kn_target *target, doub
 typedef struct kn_range {
     int64_t n, length;
     bool resident; /* each for a persistent block that keeps on chip what it loads */
+    /* axes of the region, as kn_axis.of: each index along them is a range, and a group of the split phase; 0: ranges are parts of
+     * the members as they follow each other */
+    uint32_t axes;
 } kn_range;
 
 /* The ranges to split members into so that the machine is full; one range: leave it whole. */
 kn_range kn_schedule_splits(const kn_site *at, const kn_phase *phase);
+/* Ranges for which rows go by tiles, where these are clearly quicker than `ranges`; else those. codegen/sched/split_tiles.c */
+kn_range kn_schedule_split_tiles(const kn_site *at, const kn_phase *phase, const kn_range *ranges);
 
 /* The fewest members of a column that make a range worth a block. */
 enum { KN_LEAST_OF_COLUMN = 64 };

@@ -103,7 +103,7 @@ static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int6
     if (want > most)
         want = most;
     if (want < 2)
-        return (kn_range){1, ph->nest.members, false};
+        return (kn_range){.n = 1, .length = ph->nest.members};
     kn_range ranges = kn_ranges_of(ph->nest.members, want);
     const int whole = cols && !target->sm ? KN_CPU_MEMBERS : ph->how.tile;
     if (whole) {
@@ -120,7 +120,7 @@ static kn_range invariant_ranges(const kn_phase *ph, const kn_target *target)
     const int64_t most = ph->how.walk == KN_WALK_COLS ? OF_COLUMNS : OF_ROWS,
                   n = kn_ceil_div(ph->nest.members, most);
     const bool stays = ph->how.cluster || kn_schedule_keep(ph, target) != KN_KEEP_NONE;
-    return n < 2 || stays ? (kn_range){1, ph->nest.members, false}
+    return n < 2 || stays ? (kn_range){.n = 1, .length = ph->nest.members}
                           : kn_ranges_of(ph->nest.members, n);
 }
 
@@ -129,7 +129,7 @@ kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
     const kn_target *target = at->target;
     const kn_division force = at->force->division;
     bool forced = force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT, gpu = target->sm != 0;
-    const kn_range whole = {1, ph->nest.members, false};
+    const kn_range whole = {.n = 1, .length = ph->nest.members};
     if (ph->universal || ph->nest.extents || ph->how.scatter_sum || ph->how.split || ph->local ||
         ph->how.mixed || ph->nest.reds.len == 0 || ph->nest.members < 2 ||
         (force != KN_DIVIDE_BY_COST && !forced) || (gpu && !target->cooperative))

@@ -51,10 +51,11 @@ static bool any_is_transposed(const kn_site *at, const kn_phase *ph)
 
 static bool may_have_tile(const kn_site *at, const kn_phase *ph)
 {
-    return at->target->sm == 0 && !ph->universal && !ph->how.split && !kn_phase_in_order(ph) &&
-           !kn_is_invariant(ph) && ph->how.walk != KN_WALK_FLAT && ph->nest.reds.len > 0 &&
-           ph->nest.ngroup > 0 && ph->nest.ngroup < ph->nest.naxes && ph->nest.groups > 0 &&
-           ph->nest.members > 1 && at->force->division == KN_DIVIDE_BY_COST;
+    return at->target->sm == 0 && !ph->universal && !kn_phase_in_order(ph) &&
+           !(ph->how.split && ph->nest.naxes > ph->nest.ngroup + 1) && !kn_is_invariant(ph) &&
+           ph->how.walk != KN_WALK_FLAT && ph->nest.reds.len > 0 && ph->nest.ngroup > 0 &&
+           ph->nest.ngroup < ph->nest.naxes && ph->nest.groups > 0 && ph->nest.members > 1 &&
+           at->force->division == KN_DIVIDE_BY_COST;
 }
 
 bool kn_schedule_cpu_tile_of_rows(const kn_site *at, const kn_phase *ph, kn_phase *rows)

@@ -53,10 +53,8 @@ static int transposed_bytes(const kn_phase *ph, const kn_buf *bufs, int across, 
  * each of its points. */
 static void turn_axes(const kn_site *at, kn_phase *ph)
 {
-    enum { LEAST = 16 }; /* of a side, for which there are tiles (runtime/cpu/exec.c) */
     const int last = ph->nest.naxes - 1;
-    if (ph->how.walk != KN_WALK_FLAT || ph->nest.ngroup > 0 || last < 1 || ph->how.split ||
-        ph->universal)
+    if (!kn_may_go_by_tiles(ph) || ph->universal)
         return;
     for (int i = 0; i < ph->nest.values.len; i++)
         if (ph->nest.values.data[i].kind == KN_V_GATHER)
@@ -64,9 +62,8 @@ static void turn_axes(const kn_site *at, kn_phase *ph)
     for (int s = 0; s < ph->nest.stores.len; s++)
         if (ph->nest.stores.data[s].once)
             return;
-    if (ph->nest.axes[last].extent < LEAST || ph->nest.axes[last - 1].extent < LEAST ||
-        transposed_bytes(ph, at->bufs, last, last - 1) <=
-            transposed_bytes(ph, at->bufs, last - 1, last))
+    if (transposed_bytes(ph, at->bufs, last, last - 1) <=
+        transposed_bytes(ph, at->bufs, last - 1, last))
         return;
     kn_swap_axes(ph, last - 1, last);
     kn_schedule_as(at->arena, ph, ph->how.vec);

@@ -332,9 +332,8 @@ static bool is_transposed(const kn_phase_plan *plan, const kn_phase *p)
 /* Are blocks tiles of transposed arrays, not where blocks alone will do? */
 static bool choose_squares(const kn_phase_plan *plan, const kn_phase *p)
 {
-    return can_tile(plan, p) && !plan->all_rows && plan->row_lanes >= KN_TILE * KN_TILE &&
-           p->nest.axes[p->nest.naxes - 2].extent >= KN_TILE / 2 &&
-           p->nest.axes[p->nest.naxes - 1].extent >= KN_TILE / 2 && is_transposed(plan, p);
+    return kn_may_go_by_tiles(p) && can_tile(plan, p) && !plan->all_rows &&
+           plan->row_lanes >= KN_TILE * KN_TILE && is_transposed(plan, p);
 }
 
 /* Is a group a block, of a whole vector at least? */
@@ -365,7 +364,7 @@ static int64_t tiles_of_rows(const kn_phase *p, int64_t groups)
 static int64_t choose_rows_of_tile(const kn_phase *p, int threads)
 {
     int64_t groups = kn_rows_of_tile(p);
-    while (groups > KN_LEAST_ROWS && tiles_of_rows(p, groups) < 2 * threads)
+    while (groups > KN_LEAST_ROWS && tiles_of_rows(p, groups) * p->num.splits < 2 * threads)
         groups /= 2;
     return groups;
 }
@@ -373,10 +372,11 @@ static int64_t choose_rows_of_tile(const kn_phase *p, int threads)
 /* Bytes of the arrays of a tile of rows. */
 static size_t tile_bytes(const kn_phase *p, int64_t groups)
 {
+    const int64_t members = p->how.split ? p->num.chunk : p->nest.members;
     int64_t bytes = 0;
     for (int i = 0; i < p->how.transposes.len && groups; i++) {
         const int each = kn_bytes(kn_transposed_type(p, &p->how.transposes.data[i]));
-        bytes += groups * kn_tile_row(p->nest.members, each) * each;
+        bytes += groups * kn_tile_row(members, each) * each;
     }
     return (size_t)bytes;
 }

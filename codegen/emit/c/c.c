@@ -36,7 +36,7 @@ static bool may_overlap(const kn_c_writer *w)
 
 bool kn_c_can_tile_rows(const kn_phase *p)
 {
-    return p->how.walk == KN_WALK_ROWS && p->how.transposes.len > 0 && !p->how.split;
+    return p->how.walk == KN_WALK_ROWS && p->how.transposes.len > 0;
 }
 
 const char *kn_c_refusal(const kn_phase *p)

@@ -102,12 +102,12 @@ static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents 
                        : kn_ceiling(e->groups, c.most);
     c.parts = 1;
     c.part = e->members;
-    if (e->tiles >= 0) {
+    if (e->tiles >= 0)
         blocks = e->tiles;
-    } else if (e->splits) {
+    if (e->splits) {
         c.parts = e->splits;
         c.part = e->chunk;
-    } else if (!alone && s->divisible && blocks < 4 * across) {
+    } else if (e->tiles < 0 && !alone && s->divisible && blocks < 4 * across) {
         const __INT64_TYPE__ least = cols ? 16 : c.most, parts = kn_ceiling(4 * across, blocks);
         c.part = kn_greater(1, kn_ceiling(kn_ceiling(e->members, parts), least) * least);
         c.parts = kn_greater(1, kn_ceiling(e->members, c.part));

@@ -71,7 +71,9 @@ static void put_copy(kn_c_writer *w, int i)
     for (int a = group; a < nest->naxes; a++)
         if (acc->kind[a] != KN_STRIDE_ZERO)
             kn_c_line(w, "kn_add_axis(&box, %s, %s[%d], %s[%d]);",
-                      a == group ? "groups" : kn_c_printed(w, "num[%d]", a),
+                      a == group         ? "groups"
+                      : w->ph->how.split ? "members"
+                                         : kn_c_printed(w, "num[%d]", a),
                       t->store ? "num" : "seen", at + 2 + a, t->store ? "seen" : "num", at + 2 + a);
     kn_c_line(w, "kn_copy_%s(&box, %s, %s, %d); /* %s */", type, t->store ? there : array,
               t->store ? array : there, t->store, w->k->bufs.data[acc->buf].name);
@@ -113,7 +115,7 @@ static void put_arrays(kn_c_writer *w)
         const int at = number_of(w->ph, t), bytes = kn_bytes(kn_transposed_type(w->ph, t));
         kn_text dense = kn_text_new(w->a);
         kn_c_line(w, "buf[%d] = at;", w->k->bufs.len + i);
-        kn_c_line(w, "seen[%d] = kn_tile_row(call->members, %d);", at + 2 + group, bytes);
+        kn_c_line(w, "seen[%d] = kn_tile_row(call->part, %d);", at + 2 + group, bytes);
         kn_c_line(w, "seen[%d] = 1;", at + 2 + last);
         kn_c_line(w, "at += call->tile_groups * seen[%d] * %d;", at + 2 + group, bytes);
         kn_putf(&dense, "num[%d]", last);
@@ -147,6 +149,34 @@ static void put_call(kn_c_writer *w, int bufs)
     put_arrays(w);
 }
 
+/* Work on rows of a tile, or a part of each. */
+static void put_rows_of_tile(kn_c_writer *rows, int group)
+{
+    const char *const name = kn_c_state(rows);
+    kn_c_line(rows, "const i64 from = tile / tiles * num[%d] + first;", group);
+    if (!rows->ph->how.split) {
+        kn_c_line(rows, "%s_work(&copy, from, from + groups, scratch);", name);
+        return;
+    }
+    kn_c_open(rows, "for (i64 g = from; g < from + groups; g++)");
+    kn_c_line(rows, "const i64 part = g * call->parts + unit %% call->parts;");
+    kn_c_line(rows, "%s_work(&copy, part, part + 1, scratch);", name);
+    kn_c_close(rows);
+}
+
+/* From where the arrays of a tile would have the first group's first member. What all groups share has one row. */
+static void put_offsets(kn_c_writer *w, int group)
+{
+    for (int i = 0; i < w->ph->how.transposes.len; i++) {
+        const kn_transpose *t = &w->ph->how.transposes.data[i];
+        const int at = number_of(w->ph, t);
+        if (kn_transposed_access(w->ph, t)->kind[group] == KN_STRIDE_ZERO)
+            kn_c_line(w, "seen[%d] = -start;", at);
+        else
+            kn_c_line(w, "seen[%d] = -first * seen[%d] - start;", at, at + 2 + group);
+    }
+}
+
 void kn_c_put_tiled_rows(kn_c_writer *w)
 {
     const kn_nest *nest = &w->ph->nest;
@@ -166,18 +196,18 @@ void kn_c_put_tiled_rows(kn_c_writer *w)
     kn_c_line(w, "struct { i64 i[%d]; } state = {{0}}, *const s = &state;", nest->naxes);
     kn_c_line(w, "const i64 tiles = (num[%d] + call->tile_groups - 1) / call->tile_groups;", group);
     kn_c_open(w, "for (; unit < end; unit++)");
-    kn_c_line(w, "const i64 first = unit %% tiles * call->tile_groups;");
+    kn_c_line(w, "const i64 tile = unit / call->parts, start = unit %% call->parts * call->part;");
+    kn_c_line(w, "const i64 first = tile %% tiles * call->tile_groups;");
     kn_c_line(w, "const i64 groups = KN_MIN(call->tile_groups, num[%d] - first);", group);
-    kn_c_line(w, "const i64 from = unit / tiles * num[%d] + first;", group);
-    kn_c_put_seek(w, 0, group, "unit / tiles");
+    kn_c_put_seek(w, 0, group, "tile / tiles");
     kn_c_line(w, "s->i[%d] = first;", group);
-    for (int i = 0; i < w->ph->how.transposes.len; i++) {
-        const int at = number_of(w->ph, &w->ph->how.transposes.data[i]);
-        kn_c_line(w, "seen[%d] = -first * seen[%d];", at, at + 2 + group);
+    if (w->ph->how.split) {
+        kn_c_line(w, "const i64 members = KN_MIN(call->part, call->members - start);");
+        kn_c_line(w, "s->i[%d] = start;", group + 1);
     }
+    put_offsets(w, group);
     put_copies(w, false);
-    kn_c_line(w, "%s_work(&copy, from * call->parts, (from + groups) * call->parts, scratch);",
-              kn_c_state(&rows));
+    put_rows_of_tile(&rows, group);
     put_copies(w, true);
     kn_c_close(w);
     kn_c_close(w);

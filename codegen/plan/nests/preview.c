@@ -10,8 +10,10 @@ kn_shaped *kn_preview(kn_planner *p, const kn_phase *phase)
 kn_range kn_preview_splits(kn_planner *p, kn_shaped *preview)
 {
     const kn_site at = kn_planner_site(p);
-    if (!preview->divided)
-        preview->ranges = kn_schedule_splits(&at, preview->phases);
+    if (!preview->divided) {
+        const kn_range ranges = kn_schedule_splits(&at, preview->phases);
+        preview->ranges = kn_schedule_split_tiles(&at, preview->phases, &ranges);
+    }
     preview->divided = true;
     return preview->ranges;
 }

@@ -13,6 +13,8 @@
  * On a CPU, and where only group stores are left, a finish is a phase of its own that stores the result of each
  * reduction.
  *
+ * Ranges may also be the indices of outer axes of the members: a partial phase then is not split, but has them as groups.
+ *
  * A VAR has three partial results: the sum of squares, the mean (f64) that it is about, and the number of members,
  * which is the same for all groups; finish adds up M2 and n * (mean of the range - mean of the group)**2. */
 #include <string.h>
@@ -29,6 +31,7 @@ typedef struct spreader {
     kn_phase from;           /* the phase as it was */
     bool local;              /* finishes are local to a following phase */
     kn_range members;        /* the ranges that members are split into */
+    int along;               /* axes whose indices are the ranges: the first ones of members */
     const kn_partials *made; /* partial results of stage 0 that another phase stores; or NULL */
     kn_phase to;             /* the phase being made */
     KN_VEC(kn_phase) phases; /* those that are made */
@@ -56,6 +59,12 @@ kn_access kn_over_groups(const kn_phase *ph, int buf)
 
 int64_t kn_count_groups(const kn_phase *ph) { return kn_nest_count(&ph->nest, 0, ph->nest.ngroup); }
 
+/* What varies along this axis, or one behind it, is an element's. What was so stays so where ranges are groups. */
+static int element_axis(const spreader *s)
+{
+    return s->to.nest.ngroup - (s->to.nest.ngroup > s->from.nest.ngroup ? s->along : 0);
+}
+
 /* Copies a value whose operands have copies. */
 static int copy_one(void *ctx, int i)
 {
@@ -75,7 +84,7 @@ static int copy_one(void *ctx, int i)
         }
     }
     v.stage = 0;
-    v.level = kn_has_access(&v) && v.access->axes >> s->to.nest.ngroup ? KN_ELEMENT : KN_GROUP;
+    v.level = kn_has_access(&v) && v.access->axes >> element_axis(s) ? KN_ELEMENT : KN_GROUP;
     for (int k = 0; k < v.nin; k++)
         v.in[k] = s->copy_of[v.in[k]];
     return push_value(s, v);
@@ -122,7 +131,23 @@ static void copy_store(spreader *s, const kn_store *old)
     kn_store st = *old;
     st.value = copy_value(s, old->value);
     st.stage = s->to.nest.values.data[st.value].stage;
+    if (st.kind == KN_STORE_GROUP)
+        for (int a = s->from.nest.ngroup; a < s->to.nest.ngroup; a++)
+            st.once |= 1u << a;
     kn_push(s->p->arena, &s->to.nest.stores, st);
+}
+
+/* `acc`, of an array that has so many groups, for each range. */
+static kn_access over_ranges(const spreader *s, kn_access acc, int64_t groups)
+{
+    int64_t step = groups;
+    acc.split_stride = s->along ? 0 : groups;
+    for (int a = s->from.nest.ngroup + s->along - 1; a >= s->from.nest.ngroup; a--) {
+        acc.axes |= 1u << a;
+        acc.stride[a] = step;
+        step *= s->from.nest.axes[a].extent;
+    }
+    return acc;
 }
 
 /* Adds a reduction to the partial phase and stores its result; returns the buffer. */
@@ -134,7 +159,15 @@ static int store_partial(spreader *s, kn_red red, const char *name)
     kn_push(s->p->arena, &s->to.nest.reds, red);
     kn_store st = {.kind = KN_STORE_PARTIAL, .value = s->to.nest.reds.len - 1, .stage = 1};
     st.access = counts ? (kn_access){.buf = buf} : kn_over_groups(&s->from, buf);
-    st.access.split_stride = groups;
+    st.access = over_ranges(s, st.access, groups);
+    if (s->along) {
+        st.kind = KN_STORE_GROUP;
+        st.value = push_value(s, (kn_value){.kind = KN_V_RESULT,
+                                            .dtype = red.dtype,
+                                            .level = KN_GROUP,
+                                            .stage = 1,
+                                            .index = st.value});
+    }
     st.once = counts ? (1u << s->from.nest.ngroup) - 1 : 0;
     kn_push(s->p->arena, &s->to.nest.stores, st);
     return buf;
@@ -339,6 +372,11 @@ static void store_local_results(spreader *s, int stage)
 
 static void split(spreader *s)
 {
+    s->to.nest.ngroup += s->along;
+    for (int a = s->from.nest.ngroup; a < s->to.nest.ngroup; a++)
+        s->to.nest.axes[a].member = false;
+    if (s->along)
+        return;
     s->to.how.split = true;
     s->to.num.splits = s->members.n;
     s->to.num.chunk = s->members.length;
@@ -410,6 +448,20 @@ static void spread_phase(spreader *s, int stages)
         final_phase(s, stages);
 }
 
+/* The axes whose indices are ranges follow the groups, in their order; returns how many there are. */
+static int move_axes(kn_phase *ph, uint32_t axes)
+{
+    int n = 0;
+    for (int a = ph->nest.ngroup; a < ph->nest.naxes; a++) {
+        if (!(ph->nest.axes[a].of & axes))
+            continue;
+        for (int b = a; b > ph->nest.ngroup + n; b--)
+            kn_swap_axes(ph, b - 1, b);
+        n++;
+    }
+    return n;
+}
+
 void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *made)
 {
     spreader s = {.p = p,
@@ -418,6 +470,9 @@ void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *ma
                   .members = members,
                   .made = made};
     int stages = 0, nreds = s.from.nest.reds.len;
+    if (members.axes)
+        s.from = kn_phase_copy(p->arena, &s.from);
+    s.along = move_axes(&s.from, members.axes);
     s.copy_of = KN_NEW_ARRAY(p->arena, int, s.from.nest.values.len + 1);
     s.result_value = KN_NEW_ARRAY(p->arena, int, nreds + 1);
     s.result_buf = KN_NEW_ARRAY(p->arena, int, nreds + 1);
