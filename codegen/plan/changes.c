@@ -165,9 +165,8 @@ static void add_touching(touching *t)
     t->readers = kn_alloc(&s->trials.scratch, sizeof *t->readers * (size_t)(g->nodes.len + 1));
     const uint64_t *reads = find_reads(t);
     for (int i = 0; i < g->nodes.len; i++)
-        for (int x = 0; x < g->nodes.len; x++)
-            if (reads[i] >> x & 1)
-                add_reader(t, g->nodes.data[x], g->nodes.data[i]);
+        for (uint64_t left = reads[i]; left; left &= left - 1)
+            add_reader(t, g->nodes.data[__builtin_ctzll(left)], g->nodes.data[i]);
 }
 
 static void add_merges(kn_search *s, const int *part_of)

@@ -12,7 +12,6 @@
  * have not lost (changes.c), of plans that are not all of nearly one time. */
 #include "codegen/plan/search_impl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -105,12 +104,6 @@ kn_reuse *kn_outcome(kn_arena *a, const kn_regions *r, const bool *again)
     return reuse;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* A hash of which nodes each part computes, equal for plans that differ only in which part owns a value that all its readers
  * rematerialise. */
 static uint64_t content_of(kn_arena *a, const kn_regions *r, const bool *again)
@@ -118,6 +111,7 @@ static uint64_t content_of(kn_arena *a, const kn_regions *r, const bool *again)
     const kn_graph *g = r->graph;
     const int *part_of = kn_parts_of(a, r);
     uint64_t by[KN_MOST_SEARCHED] = {0}, of[KN_MOST_SEARCHED] = {0}; /* parts and nodes, as bits */
+    uint64_t content = 0;
     for (int o = 0; o < g->outputs.len; o++) {
         const int i = g->outputs.data[o].node->id;
         by[i] = part_of[i] < 0 ? 0 : (uint64_t)1 << part_of[i];
@@ -128,13 +122,14 @@ static uint64_t content_of(kn_arena *a, const kn_regions *r, const bool *again)
             continue;
         if (by[i] && !again[i])
             by[i] = (uint64_t)1 << part_of[i];
-        for (int p = 0; p < g->nodes.len; p++)
-            of[p] |= by[i] >> p & 1 ? (uint64_t)1 << i : 0;
+        for (uint64_t left = by[i]; left; left &= left - 1)
+            of[__builtin_ctzll(left)] |= (uint64_t)1 << i;
         for (int k = 0; k < n->nin; k++)
             by[kn_use_of(g, n, k).base->id] |= by[i];
     }
-    qsort(of, KN_MOST_SEARCHED, sizeof *of, by_number);
-    return kn_hash(of, sizeof of, 0);
+    for (int p = 0; p < g->nodes.len; p++) /* a sum, for parts have no order */
+        content += of[p] ? kn_hash(&of[p], sizeof of[p], 0) : 0;
+    return content;
 }
 
 /* Were changes of a state with this content tried, or all of them? */
