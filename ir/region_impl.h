@@ -60,8 +60,6 @@ struct kn_former {
     int between;         /* a region that needs what one makes, and makes what the other needs */
 };
 
-/* Every value a region of its own. */
-kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse);
 /* The region that a node is in now. */
 static inline int kn_region_find(kn_former *f, int node)
 {

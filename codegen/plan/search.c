@@ -251,7 +251,9 @@ static bool are_planned(kn_search *s, const int *part_of)
 static kn_regions *form(kn_search *s, const kn_merge *merges, int n)
 {
     const kn_problem *pr = s->problem;
-    return kn_regions_form_by(&s->trials.scratch, pr->graph, pr->sizes, merges, n);
+    if (!s->separate)
+        s->separate = kn_regions_begin(s->a, pr->graph, pr->sizes, true);
+    return kn_regions_form_as(&s->trials.scratch, s->separate, merges, n);
 }
 
 static kn_status try_change(kn_search *s, const kn_change *c)

@@ -50,6 +50,7 @@ typedef struct kn_search {
     const kn_problem *problem;
     kn_trials trials;
     kn_bounding *bounds; /* NULL: none was asked for yet */
+    kn_former *separate; /* each value a region of its own; NULL: not begun yet */
     kn_bonds bonds;
     KN_VEC(kn_tried) states; /* the first merges all that may be merged */
     kn_hashes seen;          /* what was planned */
