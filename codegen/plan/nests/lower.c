@@ -99,22 +99,32 @@ static int lower_load(lowering *lo, const kn_node *base, kn_access acc)
                                     .loc = base->loc});
 }
 
+static uint64_t hash_of_extent(const kn_planner *p, kn_dim dim)
+{
+    const kn_dim resolved = kn_dim_resolve(p->problem->graph->syms, dim);
+    return kn_hash(&resolved, sizeof resolved, 0);
+}
+
+void kn_planner_add_extent(kn_planner *p, kn_extent_param extent)
+{
+    kn_finder_add(p->arena, &p->extents_by, hash_of_extent(p, extent.dim), p->extents.len);
+    kn_push(p->arena, &p->extents, extent);
+}
+
 static int extent_param(kn_planner *p, kn_dim dim)
 {
     kn_symbols *s = p->problem->graph->syms;
-    const kn_dim resolved = kn_dim_resolve(s, dim);
-    const uint64_t hash = kn_hash(&resolved, sizeof resolved, 0);
+    const uint64_t hash = hash_of_extent(p, dim);
     for (int i = -1; (i = kn_finder_next(&p->extents_by, hash, i)) >= 0;)
         if (kn_dim_equal(s, p->extents.data[i].dim, dim))
             return i;
-    kn_finder_add(p->arena, &p->extents_by, hash, p->extents.len);
     kn_text t = kn_text_new(p->arena);
     kn_dim_print(&t, s, dim);
     if (strstr(kn_text_str(&t), KN_DIM_CUT)) /* other cut axes may have this text */
         kn_putf(&t, "#%d", p->extents.len);
     kn_extent_param e = {.dim = dim, .name = kn_text_str(&t)};
     kn_dim_eval(dim, p->problem->sizes, &e.value);
-    kn_push(p->arena, &p->extents, e);
+    kn_planner_add_extent(p, e);
     return p->extents.len - 1;
 }
 
@@ -567,14 +577,13 @@ static void order_axes(lowering *lo)
         }
 }
 
-static bool lower_region(kn_planner *p, int number, lowered *of)
+/* The phase of a region: without stores where all its values are computed where they are read. */
+static bool lower_region(kn_planner *p, const kn_region *region, lowered *of, kn_phase *phase)
 {
-    lowering lo = {.p = p, .region = p->regions->list.data[number], .of = of};
-    if (lo.region->exchange)
-        return true;
+    lowering lo = {.p = p, .region = region, .of = of};
     order_axes(&lo);
-    for (int i = 0; i < lo.region->nodes.len; i++) {
-        const kn_node *v = lo.region->nodes.data[i];
+    for (int i = 0; i < region->nodes.len; i++) {
+        const kn_node *v = region->nodes.data[i];
         int value = lower_value(&lo, v, p->regions->axis[v->id]);
         if (value < 0)
             return false;
@@ -585,11 +594,44 @@ static bool lower_region(kn_planner *p, int number, lowered *of)
                  &lo.phase); /* values that only other regions need, which compute them again */
     if (kn_nest_exchanges(&lo.phase.nest))
         kn_restage(&lo.phase);
-    if (!lo.phase.nest.stores.len) /* all its values are computed where they are read */
+    lo.phase.nest.name = kn_node_title(region->nodes.data[region->nodes.len - 1]);
+    *phase = lo.phase;
+    return true;
+}
+
+/* The same as it is known, or in memory where it will be. */
+static bool know_region(kn_planner *p, int number, lowered *of, kn_phase *phase)
+{
+    const kn_region *region = p->regions->list.data[number];
+    kn_arena *own = p->arena;
+    kn_raw_key key = {0};
+    const int extents = p->extents.len;
+    const kn_raw *raw = kn_raw_recall(p, region, &key);
+    if (!raw) {
+        p->arena = p->raws->arena;
+        const bool done = lower_region(p, region, of, phase);
+        p->arena = own;
+        if (!done)
+            return false;
+        raw = kn_raw_keep(p, &key, phase, extents);
+    }
+    p->number_of[number] = raw->number;
+    *phase = raw->phase;
+    return true;
+}
+
+static bool add_region(kn_planner *p, int number, lowered *of)
+{
+    kn_phase phase;
+    if (p->regions->list.data[number]->exchange)
         return true;
-    lo.phase.nest.name = kn_node_title(lo.region->nodes.data[lo.region->nodes.len - 1]);
-    kn_push(p->arena, &p->phases, lo.phase);
-    kn_push(p->arena, &p->region_of, number);
+    if (p->raws ? !know_region(p, number, of, &phase)
+                : !lower_region(p, p->regions->list.data[number], of, &phase))
+        return false;
+    if (phase.nest.stores.len) {
+        kn_push(p->arena, &p->phases, phase);
+        kn_push(p->arena, &p->region_of, number);
+    }
     return true;
 }
 
@@ -693,8 +735,9 @@ kn_status kn_lower(kn_planner *p)
     list_exchanges(p);
     kn_materialise(p);
     lowered *of = KN_NEW_ARRAY(p->arena, lowered, g->nodes.len + 1);
+    p->number_of = KN_NEW_ARRAY(p->arena, int, p->regions->list.len + 1);
     for (int i = 0; i < p->regions->list.len; i++)
-        if (!lower_region(p, i, of))
+        if (!add_region(p, i, of))
             return KN_OK; /* p->blocked is set */
     order_phases(p);
     return KN_OK;

@@ -30,6 +30,22 @@ typedef struct kn_shapes {
     kn_finder found;
 } kn_shapes;
 
+/* What a region was lowered to: no phase where that has no stores. */
+typedef KN_VEC(int64_t) kn_raw_key;
+typedef struct kn_raw {
+    kn_raw_key key; /* all that lowering it read */
+    kn_phase phase; /* nobody may change it */
+    int number;     /* equal for phases that are the same; -1: none */
+    kn_extent_params extents; /* that it was the first to use */
+} kn_raw;
+/* Those of one graph, so that nothing is lowered twice. They decide nothing. */
+typedef struct kn_raws {
+    kn_arena *arena;
+    const kn_graph *graph; /* that keys are of */
+    KN_VEC(kn_raw) list;
+    kn_finder by_key, by_phase;
+} kn_raws;
+
 typedef struct kn_planner {
     kn_arena *arena;
     const kn_problem *problem;
@@ -54,12 +70,20 @@ typedef struct kn_planner {
     /* a reshape that these strides do not allow as a view */
     const kn_node *blocked;
     kn_shapes *shapes;
+    kn_raws *raws;  /* NULL: none */
+    int *number_of; /* with these, per region: the number of its raw phase; -1: it has none */
 } kn_planner;
 
 /* ---- the files of this folder ---- */
 
 /* lower.c. Stops with KN_OK and p->blocked set when an input must be made compact first. */
 kn_status kn_lower(kn_planner *p);
+/* recall.c: what this region was lowered to, NULL where it was not yet; sets its key, which is empty where none is kept.
+ * And keeps it: what it was lowered to in memory of p->raws, and its extents from number `extents` on. */
+const kn_raw *kn_raw_recall(kn_planner *p, const kn_region *region, kn_raw_key *key);
+const kn_raw *kn_raw_keep(kn_planner *p, const kn_raw_key *key, const kn_phase *phase, int extents);
+/* lower.c: adds an extent that is not there. */
+void kn_planner_add_extent(kn_planner *p, kn_extent_param extent);
 /* materialise.c: sets buf_of_node, again and elsewhere. */
 void kn_materialise(kn_planner *p);
 /* planner.c: what binding needs, with the planner's buffers or with a kernel's. */
