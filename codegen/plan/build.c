@@ -53,6 +53,7 @@ kn_status kn_plan_draft(kn_arena *a, const kn_problem *problem, kn_regions *regi
     for (int i = 0; i < base->steps.len; i++)
         kn_push(a, &plan->steps, base->steps.data[i]);
     KN_TRY(kn_plan_lower(a, problem, regions, NULL, &d->p));
+    kn_planner_take_phases(&d->p);
     KN_TRY(kn_run_passes(&d->p, plan));
     plan->regions = d->p.regions;
     plan->again = d->p.again;

@@ -96,8 +96,8 @@ typedef struct touching {
     int parted;        /* moves: the part that undoing a merge divides */
     const int *before; /* moves: part_of before that; NULL: any two parts may merge */
     uint64_t undone;   /* the kind of that; 0: none is */
-    bool *met;         /* per pair of parts */
-    KN_VEC(const kn_node *) * readers; /* per node: one of each region that reads it */
+    uint64_t *met;     /* per part: those that it was merged with, as bits */
+    uint64_t *readers; /* per node: one of each region that reads it */
 } touching;
 
 /* Is exactly one of them a half of the divided part? */
@@ -121,23 +121,24 @@ static void add_merge(const touching *t, kn_merge more)
 
 static void meet(touching *t, const kn_node *x, const kn_node *y)
 {
-    const int n = t->s->problem->graph->nodes.len, a = t->part_of[x->id], b = t->part_of[y->id];
-    if (a < 0 || a == b || t->met[a * n + b] || (t->before && !moves(t, a, b)))
+    const int a = t->part_of[x->id], b = t->part_of[y->id];
+    if (a < 0 || a == b || t->met[a] >> b & 1 || (t->before && !moves(t, a, b)))
         return;
-    t->met[a * n + b] = t->met[b * n + a] = true;
+    t->met[a] |= (uint64_t)1 << b;
+    t->met[b] |= (uint64_t)1 << a;
     add_merge(t, (kn_merge){x->id, y->id});
 }
 
 static void add_reader(touching *t, const kn_node *x, const kn_node *reader)
 {
     meet(t, x, reader);
-    for (int i = 0; i < t->readers[x->id].len; i++) {
-        const kn_node *other = t->readers[x->id].data[i];
+    for (uint64_t left = t->readers[x->id]; left; left &= left - 1) {
+        const kn_node *other = t->s->problem->graph->nodes.data[__builtin_ctzll(left)];
         if (t->part_of[other->id] == t->part_of[reader->id])
             return;
         meet(t, other, reader);
     }
-    kn_push(&t->s->trials.scratch, &t->readers[x->id], reader);
+    t->readers[x->id] |= (uint64_t)1 << reader->id;
 }
 
 /* Per node: those whose values its part needs for it, as bits: what the node reads, and what others read that the state
@@ -150,7 +151,7 @@ static const uint64_t *find_reads(const touching *t)
     uint64_t *reads = KN_NEW_ARRAY(&t->s->trials.scratch, uint64_t, g->nodes.len + 1);
     for (int i = 0; i < g->nodes.len; i++)
         for (int k = 0; k < g->nodes.data[i]->nin && t->part_of[i] >= 0; k++) {
-            const int x = kn_use_of(g, g->nodes.data[i], k).base->id;
+            const int x = kn_base_of(g, g->nodes.data[i], k)->id;
             reads[i] |=
                 (uint64_t)1 << x | (again[x] && t->part_of[x] != t->part_of[i] ? reads[x] : 0);
         }
@@ -161,8 +162,8 @@ static void add_touching(touching *t)
 {
     kn_search *s = t->s;
     const kn_graph *g = s->problem->graph;
-    t->met = KN_NEW_ARRAY(&s->trials.scratch, bool, g->nodes.len * g->nodes.len + 1);
-    t->readers = kn_alloc(&s->trials.scratch, sizeof *t->readers * (size_t)(g->nodes.len + 1));
+    t->met = KN_NEW_ARRAY(&s->trials.scratch, uint64_t, g->nodes.len + 1);
+    t->readers = KN_NEW_ARRAY(&s->trials.scratch, uint64_t, g->nodes.len + 1);
     const uint64_t *reads = find_reads(t);
     for (int i = 0; i < g->nodes.len; i++)
         for (uint64_t left = reads[i]; left; left &= left - 1)

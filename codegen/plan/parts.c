@@ -82,7 +82,7 @@ const int *kn_parts_whole(kn_arena *a, const kn_graph *g)
 
 static const kn_node *operand(const kn_graph *g, const kn_node *n, int k)
 {
-    return k < n->nin ? kn_use_of(g, n, k).base : n;
+    return k < n->nin ? kn_base_of(g, n, k) : n;
 }
 
 /* Nodes that a form of a loop nest is made of: the reduction first, each with the one that uses it. */

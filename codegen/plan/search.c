@@ -70,7 +70,7 @@ const bool *kn_crossing(kn_arena *a, const kn_graph *g, const int *part_of)
     bool *cross = KN_NEW_ARRAY(a, bool, g->nodes.len + 1);
     for (int i = 0; i < g->nodes.len; i++)
         for (int k = 0; k < g->nodes.data[i]->nin; k++) {
-            const kn_node *x = kn_use_of(g, g->nodes.data[i], k).base;
+            const kn_node *x = kn_base_of(g, g->nodes.data[i], k);
             cross[x->id] = cross[x->id] || crosses(part_of, x, g->nodes.data[i]);
         }
     for (int o = 0; o < g->outputs.len; o++) /* stored whatever reads them */
@@ -125,7 +125,7 @@ static uint64_t content_of(kn_arena *a, const kn_regions *r, const bool *again)
         for (uint64_t left = by[i]; left; left &= left - 1)
             of[__builtin_ctzll(left)] |= (uint64_t)1 << i;
         for (int k = 0; k < n->nin; k++)
-            by[kn_use_of(g, n, k).base->id] |= by[i];
+            by[kn_base_of(g, n, k)->id] |= by[i];
     }
     for (int p = 0; p < g->nodes.len; p++) /* a sum, for parts have no order */
         content += of[p] ? kn_hash(&of[p], sizeof of[p], 0) : 0;
@@ -306,7 +306,7 @@ static const bool *find_shared(kn_arena *a, const kn_graph *g)
     for (int i = 0; i < g->nodes.len; i++) {
         const kn_node *n = g->nodes.data[i];
         for (int k = 0; k < n->nin && kn_is_value(n); k++)
-            readers[kn_use_of(g, n, k).base->id]++;
+            readers[kn_base_of(g, n, k)->id]++;
     }
     for (int i = 0; i < g->nodes.len; i++) {
         const kn_node *n = g->nodes.data[i];
@@ -326,7 +326,7 @@ typedef struct others {
 static void merge_others(kn_search *s, others *o, const kn_node *n)
 {
     for (int k = 0; k < n->nin; k++) {
-        const kn_node *x = kn_use_of(s->problem->graph, n, k).base;
+        const kn_node *x = kn_base_of(s->problem->graph, n, k);
         o->any = o->any || o->shared[x->id];
         if (kn_is_value(x) && !o->shared[x->id])
             kn_push(&s->trials.scratch, &o->merges, ((kn_merge){x->id, n->id}));

@@ -47,8 +47,7 @@ static kn_status predict(kn_trials *all, kn_planner *p, double *ns)
 {
     kn_kernel_list kernels = {0};
     p->shapes = &all->shapes;
-    for (int i = 0; i < p->phases.len; i++) /* which passes will rewrite */
-        p->phases.data[i] = kn_phase_copy(p->arena, &p->phases.data[i]);
+    kn_planner_take_phases(p);
     KN_TRY(kn_run_passes(p, NULL));
     KN_TRY(kn_bind_phases(p, &kernels));
     for (int i = 0; i < p->phases.len; i++)
@@ -61,7 +60,7 @@ static kn_status predict(kn_trials *all, kn_planner *p, double *ns)
 static kn_lowered outline(const kn_planner *p)
 {
     kn_lowered low = {.fusion = p->problem->fusion, .bufs = p->bufs, .extents = p->extents};
-    for (int i = 0; i < p->phases.len; i++)
+    for (int i = 0; i < p->lowered.len; i++)
         kn_push(p->arena, &low.phases, p->number_of[p->region_of.data[i]]);
     return low;
 }

@@ -600,39 +600,40 @@ static bool lower_region(kn_planner *p, const kn_region *region, lowered *of, kn
 }
 
 /* The same as it is known, or in memory where it will be. */
-static bool know_region(kn_planner *p, int number, lowered *of, kn_phase *phase)
+static const kn_phase *know_region(kn_planner *p, int number, lowered *of)
 {
     const kn_region *region = p->regions->list.data[number];
     kn_arena *own = p->arena;
     kn_raw_key key = {0};
+    kn_phase phase;
     const int extents = p->extents.len;
     const kn_raw *raw = kn_raw_recall(p, region, &key);
     if (!raw) {
         p->arena = p->raws->arena;
-        const bool done = lower_region(p, region, of, phase);
+        const bool done = lower_region(p, region, of, &phase);
         p->arena = own;
-        if (!done)
-            return false;
-        raw = kn_raw_keep(p, &key, phase, extents);
+        raw = done ? kn_raw_keep(p, &key, &phase, extents) : NULL;
     }
-    p->number_of[number] = raw->number;
-    *phase = raw->phase;
-    return true;
+    p->number_of[number] = raw ? raw->number : -1;
+    return raw ? &raw->phase : NULL;
+}
+
+static const kn_phase *lower_alone(kn_planner *p, int number, lowered *of)
+{
+    kn_phase *phase = KN_NEW(p->arena, kn_phase);
+    return lower_region(p, p->regions->list.data[number], of, phase) ? phase : NULL;
 }
 
 static bool add_region(kn_planner *p, int number, lowered *of)
 {
-    kn_phase phase;
     if (p->regions->list.data[number]->exchange)
         return true;
-    if (p->raws ? !know_region(p, number, of, &phase)
-                : !lower_region(p, p->regions->list.data[number], of, &phase))
-        return false;
-    if (phase.nest.stores.len) {
-        kn_push(p->arena, &p->phases, phase);
+    const kn_phase *phase = p->raws ? know_region(p, number, of) : lower_alone(p, number, of);
+    if (phase && phase->nest.stores.len) {
+        kn_push(p->arena, &p->lowered, phase);
         kn_push(p->arena, &p->region_of, number);
     }
-    return true;
+    return phase;
 }
 
 /* Orders phases by level: those that read no other phase's results first, then those that read only these, and so on.
@@ -640,11 +641,11 @@ static bool add_region(kn_planner *p, int number, lowered *of)
  * behind all that do not. */
 static void order_phases(kn_planner *p)
 {
-    int n = p->phases.len, highest = 0;
+    int n = p->lowered.len, highest = 0;
     int *level = KN_NEW_ARRAY(p->arena, int, n + 1);
     int *level_of_buf = KN_NEW_ARRAY(p->arena, int, p->bufs.len + 1);
     for (int i = 0; i < n; i++) {
-        const kn_phase *ph = &p->phases.data[i];
+        const kn_phase *ph = p->lowered.data[i];
         level[i] = kn_planner_round(p, i) * n;
         for (int v = 0; v < ph->nest.values.len; v++) {
             int buf =
@@ -661,17 +662,27 @@ static void order_phases(kn_planner *p)
         start[level[i] + 1]++;
     for (int l = 0; l <= highest; l++)
         start[l + 1] += start[l];
-    kn_phase *phases = KN_NEW_ARRAY(p->arena, kn_phase, n + 1);
+    const kn_phase **phases = KN_NEW_ARRAY(p->arena, const kn_phase *, n + 1);
     int *region_of = KN_NEW_ARRAY(p->arena, int, n + 1);
     for (int i = 0; i < n; i++) {
         int at = start[level[i]]++;
-        phases[at] = p->phases.data[i];
+        phases[at] = p->lowered.data[i];
         region_of[at] = p->region_of.data[i];
     }
-    p->phases.data = phases;
-    p->phases.cap = n + 1;
+    p->lowered.data = phases;
+    p->lowered.cap = n + 1;
     p->region_of.data = region_of;
     p->region_of.cap = n + 1;
+}
+
+void kn_planner_take_phases(kn_planner *p)
+{
+    p->phases.data = KN_NEW_ARRAY(p->arena, kn_phase, p->lowered.len + 1);
+    p->phases.len = p->lowered.len;
+    p->phases.cap = p->lowered.len + 1;
+    for (int i = 0; i < p->lowered.len; i++)
+        p->phases.data[i] =
+            p->raws ? kn_phase_copy(p->arena, p->lowered.data[i]) : *p->lowered.data[i];
 }
 
 /* Lists what ranks have of each node, in order. */

@@ -56,7 +56,7 @@ static bool add_operands(const placer *pl, const kn_node *x, expression *e)
         return false;
     e->arithmetic += kn_ops[x->op].cost;
     for (int k = 0; k < x->nin; k++) {
-        const kn_node *base = kn_use_of(pl->g, x, k).base;
+        const kn_node *base = kn_base_of(pl->g, x, k);
         bool known = kn_is_uniform_leaf(base);
         for (int i = 0; i < e->leaves; i++)
             known = known || e->leaf[i] == base;
@@ -214,7 +214,7 @@ static void compute_again(placer *pl, const kn_node *x)
 {
     pl->p->again[x->id] = true;
     for (int k = 0; k < x->nin; k++) {
-        const kn_node *base = kn_use_of(pl->g, x, k).base;
+        const kn_node *base = kn_base_of(pl->g, x, k);
         if (is_inner(pl, base))
             compute_again(pl, base);
         else if (kn_is_value(base))
@@ -243,7 +243,7 @@ static void find_crossing(placer *pl)
             continue;
         }
         for (int k = 0; k < user->nin; k++) {
-            const kn_node *base = kn_use_of(pl->g, user, k).base, *x = kn_view_root(base);
+            const kn_node *base = kn_base_of(pl->g, user, k), *x = kn_view_root(base);
             if (x != base)
                 pl->regrouped[x->id] = true;
             if (pl->p->regions->of[x->id] == pl->p->regions->of[i])

@@ -42,7 +42,7 @@ typedef struct kn_raw {
 typedef struct kn_raws {
     kn_arena *arena;
     const kn_graph *graph; /* that keys are of */
-    KN_VEC(kn_raw) list;
+    KN_VEC(kn_raw *) list;
     kn_finder by_key, by_phase;
 } kn_raws;
 
@@ -54,7 +54,8 @@ typedef struct kn_planner {
     KN_VEC(int) align; /* alignment in bytes of the first buffers: kn_planner_site() */
     kn_extent_params extents;
     kn_finder extents_by; /* the addresses of their sizes, resolved */
-    kn_phases phases;
+    KN_VEC(const kn_phase *) lowered; /* raw phases as they were lowered */
+    kn_phases phases;                 /* the same, to be rewritten */
     int exports;           /* of local phases */
     KN_VEC(int) region_of; /* per phase: its region; an unfused plan has a kernel for each */
     /* per graph node: the buffer of a value that goes through memory; -1: none */
@@ -76,12 +77,14 @@ typedef struct kn_planner {
 
 /* ---- the files of this folder ---- */
 
-/* lower.c. Stops with KN_OK and p->blocked set when an input must be made compact first. */
+/* lower.c. Sets `lowered`, and region_of. Stops with KN_OK and p->blocked set when an input must be made compact first. */
 kn_status kn_lower(kn_planner *p);
 /* recall.c: what this region was lowered to, NULL where it was not yet; sets its key, which is empty where none is kept.
  * And keeps it: what it was lowered to in memory of p->raws, and its extents from number `extents` on. */
 const kn_raw *kn_raw_recall(kn_planner *p, const kn_region *region, kn_raw_key *key);
 const kn_raw *kn_raw_keep(kn_planner *p, const kn_raw_key *key, const kn_phase *phase, int extents);
+/* lower.c: sets `phases`. What belongs to p->raws is copied. */
+void kn_planner_take_phases(kn_planner *p);
 /* lower.c: adds an extent that is not there. */
 void kn_planner_add_extent(kn_planner *p, kn_extent_param extent);
 /* materialise.c: sets buf_of_node, again and elsewhere. */

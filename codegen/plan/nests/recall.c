@@ -50,7 +50,7 @@ static void put_operand(keying *k, const kn_node *base)
 static void put_operands(keying *k, const kn_node *n)
 {
     for (int i = 0; i < n->nin; i++)
-        put_operand(k, kn_use_of(k->p->problem->graph, n, i).base);
+        put_operand(k, kn_base_of(k->p->problem->graph, n, i));
 }
 
 /* A node of the region: its axes, and where it goes. */
@@ -102,7 +102,7 @@ const kn_raw *kn_raw_recall(kn_planner *p, const kn_region *region, kn_raw_key *
                 .seen = KN_NEW_ARRAY(p->arena, bool, all->graph->nodes.len + 1)};
     put_all(&k);
     for (int i = -1; (i = kn_finder_next(&all->by_key, hash_of(key), i)) >= 0;) {
-        const kn_raw *raw = &all->list.data[i];
+        const kn_raw *raw = all->list.data[i];
         if (!has_key(raw, key))
             continue;
         for (int e = 0; e < raw->extents.len; e++)
@@ -117,7 +117,7 @@ static int number_of(kn_raws *all, const kn_phase *phase)
 {
     const uint64_t hash = kn_phase_hash(phase);
     for (int i = -1; (i = kn_finder_next(&all->by_phase, hash, i)) >= 0;)
-        if (kn_phase_same(&all->list.data[i].phase, phase))
+        if (kn_phase_same(&all->list.data[i]->phase, phase))
             return i;
     kn_finder_add(all->arena, &all->by_phase, hash, all->list.len);
     return all->list.len;
@@ -126,15 +126,15 @@ static int number_of(kn_raws *all, const kn_phase *phase)
 const kn_raw *kn_raw_keep(kn_planner *p, const kn_raw_key *key, const kn_phase *phase, int extents)
 {
     kn_raws *all = p->raws;
-    kn_raw raw = {.phase = *phase, .number = -1};
-    if (phase->nest.stores.len)
-        raw.number = number_of(all, phase);
+    kn_raw *raw = KN_NEW(all->arena, kn_raw);
+    raw->phase = *phase;
+    raw->number = phase->nest.stores.len ? number_of(all, phase) : -1;
     for (int e = extents; e < p->extents.len; e++)
-        kn_push(all->arena, &raw.extents, p->extents.data[e]);
+        kn_push(all->arena, &raw->extents, p->extents.data[e]);
     if (key->len) {
-        kn_copy_vec(all->arena, &raw.key, key);
+        kn_copy_vec(all->arena, &raw->key, key);
         kn_finder_add(all->arena, &all->by_key, hash_of(key), all->list.len);
     }
     kn_push(all->arena, &all->list, raw);
-    return &all->list.data[all->list.len - 1];
+    return raw;
 }
