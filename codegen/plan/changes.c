@@ -53,11 +53,11 @@ static void add_change(kn_search *s, kn_change c, const int *part_of)
         kn_push(s->a, &s->changes, c);
 }
 
-/* The regions that merges make. */
-static void add_merged(kn_search *s, const kn_merge *merges, int n, uint64_t kind)
+/* The regions that merges make, which have these parts. */
+static void add_merged(kn_search *s, const kn_merge *merges, int n, uint64_t kind,
+                       const int *part_of)
 {
-    add_change(s, (kn_change){.merges = merges, .n = n, .toggled = -1, .kind = kind},
-               kn_parts_by(&s->trials.scratch, s->problem->graph, merges, n));
+    add_change(s, (kn_change){.merges = merges, .n = n, .toggled = -1, .kind = kind}, part_of);
 }
 
 /* What undoing a merge is, wherever it was done. */
@@ -84,7 +84,7 @@ static void add_undone(kn_search *s, int without)
     if (has_lost(s, kind))
         return;
     const kn_merge *merges = without_merge(s, without, &n);
-    add_merged(s, merges, n, kind);
+    add_merged(s, merges, n, kind, kn_parts_by(&s->trials.scratch, s->problem->graph, merges, n));
 }
 
 /* Pairs of regions that touch: one reads a value of the other, or both read the same array or value. */
@@ -116,7 +116,8 @@ static void add_merge(const touching *t, kn_merge more)
     if (t->n)
         memcpy(merges, t->merges, sizeof *merges * (size_t)t->n);
     merges[t->n] = more;
-    add_merged(t->s, merges, t->n + 1, kind);
+    add_merged(t->s, merges, t->n + 1, kind,
+               kn_parts_with(&t->s->trials.scratch, t->s->problem->graph, t->part_of, more));
 }
 
 static void meet(touching *t, const kn_node *x, const kn_node *y)

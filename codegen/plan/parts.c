@@ -56,6 +56,15 @@ const int *kn_parts_by(kn_arena *a, const kn_graph *g, const kn_merge *merges, i
     return unite_all(g, each_alone(a, g), merges, n);
 }
 
+const int *kn_parts_with(kn_arena *a, const kn_graph *g, const int *part_of, kn_merge more)
+{
+    const int x = part_of[more.a], y = part_of[more.b], first = x < y ? x : y;
+    int *of = kn_alloc_copy(a, part_of, sizeof *of * (size_t)(g->nodes.len + 1));
+    for (int i = 0; i < g->nodes.len; i++)
+        of[i] = of[i] == x || of[i] == y ? first : of[i];
+    return of;
+}
+
 const int *kn_parts_separate(kn_arena *a, const kn_graph *g, const kn_bonds *bonds)
 {
     int *of = each_alone(a, g);

@@ -604,15 +604,14 @@ static const kn_phase *know_region(kn_planner *p, int number, lowered *of)
 {
     const kn_region *region = p->regions->list.data[number];
     kn_arena *own = p->arena;
-    kn_raw_key key = {0};
     kn_phase phase;
     const int extents = p->extents.len;
-    const kn_raw *raw = kn_raw_recall(p, region, &key);
+    const kn_raw *raw = kn_raw_recall(p, region);
     if (!raw) {
         p->arena = p->raws->arena;
         const bool done = lower_region(p, region, of, &phase);
         p->arena = own;
-        raw = done ? kn_raw_keep(p, &key, &phase, extents) : NULL;
+        raw = done ? kn_raw_keep(p, &phase, extents) : NULL;
     }
     p->number_of[number] = raw ? raw->number : -1;
     return raw ? &raw->phase : NULL;

@@ -44,6 +44,7 @@ typedef struct kn_raws {
     const kn_graph *graph; /* that keys are of */
     KN_VEC(kn_raw *) list;
     kn_finder by_key, by_phase;
+    kn_raw_key key; /* of the region that was asked for last; empty: it is of another graph */
 } kn_raws;
 
 typedef struct kn_planner {
@@ -79,10 +80,10 @@ typedef struct kn_planner {
 
 /* lower.c. Sets `lowered`, and region_of. Stops with KN_OK and p->blocked set when an input must be made compact first. */
 kn_status kn_lower(kn_planner *p);
-/* recall.c: what this region was lowered to, NULL where it was not yet; sets its key, which is empty where none is kept.
- * And keeps it: what it was lowered to in memory of p->raws, and its extents from number `extents` on. */
-const kn_raw *kn_raw_recall(kn_planner *p, const kn_region *region, kn_raw_key *key);
-const kn_raw *kn_raw_keep(kn_planner *p, const kn_raw_key *key, const kn_phase *phase, int extents);
+/* recall.c: what this region was lowered to; NULL where it was not yet. Then, what it was lowered to in memory of p->raws,
+ * which is kept with its extents from number `extents` on. */
+const kn_raw *kn_raw_recall(kn_planner *p, const kn_region *region);
+const kn_raw *kn_raw_keep(kn_planner *p, const kn_phase *phase, int extents);
 /* lower.c: sets `phases`. What belongs to p->raws is copied. */
 void kn_planner_take_phases(kn_planner *p);
 /* lower.c: adds an extent that is not there. */

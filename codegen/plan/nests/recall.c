@@ -15,7 +15,7 @@ typedef struct keying {
     bool *seen; /* per node */
 } keying;
 
-static void put(keying *k, int64_t number) { kn_push(k->p->arena, k->key, number); }
+static void put(keying *k, int64_t number) { kn_push(k->p->raws->arena, k->key, number); }
 
 static void put_extents(keying *k)
 {
@@ -91,17 +91,20 @@ static uint64_t hash_of(const kn_raw_key *key)
     return kn_hash(key->data, sizeof *key->data * (size_t)key->len, 0);
 }
 
-const kn_raw *kn_raw_recall(kn_planner *p, const kn_region *region, kn_raw_key *key)
+const kn_raw *kn_raw_recall(kn_planner *p, const kn_region *region)
 {
-    const kn_raws *all = p->raws;
-    if (!all || all->graph != p->problem->graph)
+    kn_raws *all = p->raws;
+    kn_raw_key *key = &all->key;
+    key->len = 0;
+    if (all->graph != p->problem->graph)
         return NULL;
     keying k = {.p = p,
                 .region = region,
                 .key = key,
                 .seen = KN_NEW_ARRAY(p->arena, bool, all->graph->nodes.len + 1)};
     put_all(&k);
-    for (int i = -1; (i = kn_finder_next(&all->by_key, hash_of(key), i)) >= 0;) {
+    const uint64_t hash = hash_of(key);
+    for (int i = -1; (i = kn_finder_next(&all->by_key, hash, i)) >= 0;) {
         const kn_raw *raw = all->list.data[i];
         if (!has_key(raw, key))
             continue;
@@ -123,9 +126,10 @@ static int number_of(kn_raws *all, const kn_phase *phase)
     return all->list.len;
 }
 
-const kn_raw *kn_raw_keep(kn_planner *p, const kn_raw_key *key, const kn_phase *phase, int extents)
+const kn_raw *kn_raw_keep(kn_planner *p, const kn_phase *phase, int extents)
 {
     kn_raws *all = p->raws;
+    const kn_raw_key *key = &all->key;
     kn_raw *raw = KN_NEW(all->arena, kn_raw);
     raw->phase = *phase;
     raw->number = phase->nest.stores.len ? number_of(all, phase) : -1;
