@@ -60,8 +60,8 @@ static kn_status predict(kn_trials *all, kn_planner *p, double *ns)
 static kn_lowered outline(const kn_planner *p)
 {
     kn_lowered low = {.fusion = p->problem->fusion, .bufs = p->bufs, .extents = p->extents};
-    for (int i = 0; i < p->lowered.len; i++)
-        kn_push(p->arena, &low.phases, p->number_of[p->region_of.data[i]]);
+    low.phases.data = p->lowered.data;
+    low.phases.len = p->lowered.len;
     return low;
 }
 

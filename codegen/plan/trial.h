@@ -15,7 +15,7 @@ typedef struct kn_lowered {
     bool fusion;
     kn_bufs bufs;
     kn_extent_params extents;
-    KN_VEC(int) phases; /* numbers of raw phases */
+    KN_VEC(const kn_phase *) phases; /* raw ones, of which those that are the same are one */
     double ns;
 } kn_lowered;
 

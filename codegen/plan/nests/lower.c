@@ -603,18 +603,17 @@ static bool lower_region(kn_planner *p, const kn_region *region, lowered *of, kn
 static const kn_phase *know_region(kn_planner *p, int number, lowered *of)
 {
     const kn_region *region = p->regions->list.data[number];
+    const kn_phase *known = kn_raw_recall(p, region);
+    if (known)
+        return known;
     kn_arena *own = p->arena;
-    kn_phase phase;
+    const kn_arena_mark here = kn_arena_here(p->raws->arena);
     const int extents = p->extents.len;
-    const kn_raw *raw = kn_raw_recall(p, region);
-    if (!raw) {
-        p->arena = p->raws->arena;
-        const bool done = lower_region(p, region, of, &phase);
-        p->arena = own;
-        raw = done ? kn_raw_keep(p, &phase, extents) : NULL;
-    }
-    p->number_of[number] = raw ? raw->number : -1;
-    return raw ? &raw->phase : NULL;
+    kn_phase phase;
+    p->arena = p->raws->arena;
+    const bool done = lower_region(p, region, of, &phase);
+    p->arena = own;
+    return done ? kn_raw_keep(p, &phase, extents, here) : NULL;
 }
 
 static const kn_phase *lower_alone(kn_planner *p, int number, lowered *of)
@@ -745,7 +744,6 @@ kn_status kn_lower(kn_planner *p)
     list_exchanges(p);
     kn_materialise(p);
     lowered *of = KN_NEW_ARRAY(p->arena, lowered, g->nodes.len + 1);
-    p->number_of = KN_NEW_ARRAY(p->arena, int, p->regions->list.len + 1);
     for (int i = 0; i < p->regions->list.len; i++)
         if (!add_region(p, i, of))
             return KN_OK; /* p->blocked is set */

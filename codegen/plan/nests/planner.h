@@ -30,12 +30,11 @@ typedef struct kn_shapes {
     kn_finder found;
 } kn_shapes;
 
-/* What a region was lowered to: no phase where that has no stores. */
+/* What a region was lowered to: a phase without stores is none. */
 typedef KN_VEC(int64_t) kn_raw_key;
 typedef struct kn_raw {
-    kn_raw_key key; /* all that lowering it read */
-    kn_phase phase; /* nobody may change it */
-    int number;     /* equal for phases that are the same; -1: none */
+    kn_raw_key key;        /* all that lowering it read */
+    const kn_phase *phase; /* those that are the same are one */
     kn_extent_params extents; /* that it was the first to use */
 } kn_raw;
 /* Those of one graph, so that nothing is lowered twice. They decide nothing. */
@@ -73,17 +72,16 @@ typedef struct kn_planner {
     const kn_node *blocked;
     kn_shapes *shapes;
     kn_raws *raws;  /* NULL: none */
-    int *number_of; /* with these, per region: the number of its raw phase; -1: it has none */
 } kn_planner;
 
 /* ---- the files of this folder ---- */
 
 /* lower.c. Sets `lowered`, and region_of. Stops with KN_OK and p->blocked set when an input must be made compact first. */
 kn_status kn_lower(kn_planner *p);
-/* recall.c: what this region was lowered to; NULL where it was not yet. Then, what it was lowered to in memory of p->raws,
- * which is kept with its extents from number `extents` on. */
-const kn_raw *kn_raw_recall(kn_planner *p, const kn_region *region);
-const kn_raw *kn_raw_keep(kn_planner *p, const kn_phase *phase, int extents);
+/* recall.c: what this region was lowered to; NULL where it was not yet. Then, what it was lowered to in memory of p->raws
+ * since `here`, which is kept with its extents from number `extents` on. */
+const kn_phase *kn_raw_recall(kn_planner *p, const kn_region *region);
+const kn_phase *kn_raw_keep(kn_planner *p, const kn_phase *phase, int extents, kn_arena_mark here);
 /* lower.c: sets `phases`. What belongs to p->raws is copied. */
 void kn_planner_take_phases(kn_planner *p);
 /* lower.c: adds an extent that is not there. */

@@ -91,7 +91,7 @@ static uint64_t hash_of(const kn_raw_key *key)
     return kn_hash(key->data, sizeof *key->data * (size_t)key->len, 0);
 }
 
-const kn_raw *kn_raw_recall(kn_planner *p, const kn_region *region)
+const kn_phase *kn_raw_recall(kn_planner *p, const kn_region *region)
 {
     kn_raws *all = p->raws;
     kn_raw_key *key = &all->key;
@@ -110,35 +110,37 @@ const kn_raw *kn_raw_recall(kn_planner *p, const kn_region *region)
             continue;
         for (int e = 0; e < raw->extents.len; e++)
             kn_planner_add_extent(p, raw->extents.data[e]);
-        return raw;
+        return raw->phase;
     }
     return NULL;
 }
 
-/* The number of the phases that are the same. */
-static int number_of(kn_raws *all, const kn_phase *phase)
+/* The one that is the same; NULL: there is none. */
+static const kn_phase *find_same(const kn_raws *all, const kn_phase *phase, uint64_t hash)
 {
-    const uint64_t hash = kn_phase_hash(phase);
     for (int i = -1; (i = kn_finder_next(&all->by_phase, hash, i)) >= 0;)
-        if (kn_phase_same(&all->list.data[i]->phase, phase))
-            return i;
-    kn_finder_add(all->arena, &all->by_phase, hash, all->list.len);
-    return all->list.len;
+        if (kn_phase_same(all->list.data[i]->phase, phase))
+            return all->list.data[i]->phase;
+    return NULL;
 }
 
-const kn_raw *kn_raw_keep(kn_planner *p, const kn_phase *phase, int extents)
+const kn_phase *kn_raw_keep(kn_planner *p, const kn_phase *phase, int extents, kn_arena_mark here)
 {
     kn_raws *all = p->raws;
-    const kn_raw_key *key = &all->key;
+    const uint64_t hash = kn_phase_hash(phase);
+    const kn_phase *same = find_same(all, phase, hash);
+    if (same && extents == p->extents.len) /* else they are where it is */
+        kn_arena_back(all->arena, here);
     kn_raw *raw = KN_NEW(all->arena, kn_raw);
-    raw->phase = *phase;
-    raw->number = phase->nest.stores.len ? number_of(all, phase) : -1;
+    raw->phase = same ? same : kn_alloc_copy(all->arena, phase, sizeof *phase);
     for (int e = extents; e < p->extents.len; e++)
         kn_push(all->arena, &raw->extents, p->extents.data[e]);
-    if (key->len) {
-        kn_copy_vec(all->arena, &raw->key, key);
-        kn_finder_add(all->arena, &all->by_key, hash_of(key), all->list.len);
+    if (!same)
+        kn_finder_add(all->arena, &all->by_phase, hash, all->list.len);
+    if (all->key.len) {
+        kn_copy_vec(all->arena, &raw->key, &all->key);
+        kn_finder_add(all->arena, &all->by_key, hash_of(&all->key), all->list.len);
     }
     kn_push(all->arena, &all->list, raw);
-    return raw;
+    return raw->phase;
 }
