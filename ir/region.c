@@ -611,5 +611,6 @@ kn_regions *kn_regions_form_by(kn_arena *a, kn_graph *g, const int64_t *sizes,
 
 kn_regions *kn_regions_form_as(kn_arena *a, const kn_former *begun, const kn_merge *merges, int n)
 {
+    kn_work(begun->g->nodes.len);
     return form_by(begin_as(a, begun), merges, n);
 }

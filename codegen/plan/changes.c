@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/work.h"
 #include "codegen/plan/search_impl.h"
 #include "ir/view.h"
 
@@ -49,6 +50,7 @@ static void add_change(kn_search *s, kn_change c, const int *part_of)
     if (c.toggled < 0 && !kn_hashes_add(s->a, &s->asked, kn_key_of(s, part_of, from_of(s)->reuse)))
         return;
     c.number = s->changes.len;
+    kn_work(1 + s->problem->graph->nodes.len / 8);
     if (kn_may_gain(s, part_of, &c.bound))
         kn_push(s->a, &s->changes, c);
 }

@@ -19,10 +19,10 @@
 #include "codegen/plan/build.h"
 #include "ir/view.h"
 
-/* Steps of planning (base/work.h) that a search may take, of 100 to 200 ns each: for a GPU what does not show beside its
- * compiler; for a CPU, which runs a program before it is compiled, what its first result can wait for, and more where a run
- * could gain as much. */
-enum { STEPS_GPU = 40000, STEPS_CPU = 24000, MOST_CPU = 28000, NS_A_STEP = 200 };
+/* Steps of planning (base/work.h) that a search may take, of 150 to 300 ns each, whatever the program
+ * (docs/lab/steps-of-planning.md): for a GPU what does not show beside its compiler; for a CPU, which runs a program before it
+ * is compiled, what its first result can wait for, and more where a run could gain as much. */
+enum { STEPS_GPU = 50000, STEPS_CPU = 28000, MOST_CPU = 32000, NS_A_STEP = 200 };
 /* What each expanded state of nearly its time adds to a state's, which so comes behind slower ones. */
 static const double another_alike = 0.02;
 
@@ -373,6 +373,7 @@ static int next_state(const kn_search *s)
 {
     const kn_tried *states = s->states.data;
     int next = -1;
+    kn_work(1 + s->states.len / 8);
     for (int i = 0; i < s->states.len; i++)
         if (!states[i].done && !(s->only_new && states[i].expanded) &&
             (next < 0 || comes_before(s, &states[i], &states[next])))

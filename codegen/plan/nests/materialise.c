@@ -5,6 +5,7 @@
  * marked to be computed again by each region that reads it. Reductions always have a buffer. */
 #include <string.h>
 
+#include "base/work.h"
 #include "codegen/model/machine.h"
 #include "codegen/plan/nests/planner.h"
 #include "ir/view.h"
@@ -360,6 +361,7 @@ void kn_materialise(kn_planner *p)
     p->buf_of_node = KN_NEW_ARRAY(p->arena, int, n + 1);
     p->again = KN_NEW_ARRAY(p->arena, bool, n + 1);
     memset(p->buf_of_node, -1, sizeof(int) * (size_t)n);
+    kn_work(n / 2);
     find_crossing(&pl);
     while (p->problem->fusion && decide_all(&pl)) {
     }
