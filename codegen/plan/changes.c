@@ -148,16 +148,15 @@ static void add_reader(touching *t, const kn_node *x, const kn_node *reader)
  * computes again for it. */
 static const uint64_t *find_reads(const touching *t)
 {
-    const kn_search *s = t->s;
-    const kn_graph *g = s->problem->graph;
-    const bool *again = from_of(s)->again;
-    uint64_t *reads = KN_NEW_ARRAY(&t->s->trials.scratch, uint64_t, g->nodes.len + 1);
-    for (int i = 0; i < g->nodes.len; i++)
-        for (int k = 0; k < g->nodes.data[i]->nin && t->part_of[i] >= 0; k++) {
-            const int x = kn_base_of(g, g->nodes.data[i], k)->id;
-            reads[i] |=
-                (uint64_t)1 << x | (again[x] && t->part_of[x] != t->part_of[i] ? reads[x] : 0);
+    const int n = t->s->problem->graph->nodes.len;
+    uint64_t *reads = KN_NEW_ARRAY(&t->s->trials.scratch, uint64_t, n + 1);
+    for (int i = 0; i < n; i++) {
+        reads[i] = t->part_of[i] < 0 ? 0 : t->s->operands[i];
+        for (uint64_t left = reads[i] & t->s->again; left; left &= left - 1) {
+            const int x = __builtin_ctzll(left);
+            reads[i] |= t->part_of[x] != t->part_of[i] ? reads[x] : 0;
         }
+    }
     return reads;
 }
 
@@ -216,6 +215,21 @@ static void sort_changes(kn_search *s, int first)
         qsort(&s->changes.data[first], (size_t)n, sizeof *s->changes.data, lowest_first);
 }
 
+/* As bits: what each node reads, and what the state computes again. */
+static void find_operands(kn_search *s)
+{
+    const kn_graph *g = s->problem->graph;
+    s->again = 0;
+    for (int i = 0; i < g->nodes.len; i++)
+        s->again |= (uint64_t)from_of(s)->again[i] << i;
+    if (s->operands)
+        return;
+    s->operands = KN_NEW_ARRAY(s->a, uint64_t, g->nodes.len + 1);
+    for (int i = 0; i < g->nodes.len; i++)
+        for (int k = 0; k < g->nodes.data[i]->nin; k++)
+            s->operands[i] |= (uint64_t)1 << kn_base_of(g, g->nodes.data[i], k)->id;
+}
+
 /* Moves come last: what they gain, one of the others often gains too. */
 void kn_find_changes(kn_search *s)
 {
@@ -224,6 +238,7 @@ void kn_find_changes(kn_search *s)
     const int *part_of = kn_parts_by(&s->trials.scratch, g, from->merges, from->n);
     const bool *cross = kn_crossing(&s->trials.scratch, g, part_of);
     s->changes.len = 0;
+    find_operands(s);
     for (int i = 0; i < from->n; i++)
         add_undone(s, i);
     add_merges(s, part_of);
