@@ -70,6 +70,7 @@ static void add_node(kn_former *f, const kn_node *n)
         if (r->members >> r->naxes & 1 && n->op == KN_OP_REDUCE_BY && !n->by->commutes)
             r->order[r->norder++] = (int8_t)r->naxes;
         r->dim[r->naxes++] = space[j];
+        f->empty = f->empty || kn_region_elements(f, &space[j], 1) == 0;
     }
     kn_push(f->a, &r->nodes, n);
     add_operands(f, n, region);

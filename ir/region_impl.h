@@ -43,6 +43,7 @@ struct kn_former {
     kn_use (*use)[KN_MAX_IN]; /* per node: how it reads its operands */
     kn_readers *readers;      /* per value: who reads it, through whatever views */
     bool *output;             /* per node */
+    bool empty;               /* is there a size of 0? */
     int *seen, visit;         /* marks of one search */
     int *listed, list;        /* marks of one list */
     int *place;               /* per node: where it is in the region that is looked at */
