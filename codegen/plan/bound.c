@@ -36,8 +36,8 @@ struct kn_bounding {
     const kn_graph *g;
     const kn_target *target;
     const kn_machine *m;
-    double chip;      /* bytes that may still be on chip when they are read again */
-    double *elements; /* per node; of a reduction, its results */
+    double chip;           /* bytes that may still be on chip when they are read again */
+    double *elements;      /* per node; of a reduction, its results */
     const kn_node **roots; /* per node, KN_MAX_IN each: the array or value behind its operands */
 };
 
@@ -213,7 +213,7 @@ kn_bounding *kn_bounding_of(kn_arena *a, const kn_graph *g, const int64_t *sizes
     *b = (kn_bounding){.arena = a, .g = g, .target = target, .m = kn_machine_of(target)};
     b->chip = 2 * b->m->cache_bytes + (double)target->units * target->smem_block;
     b->elements = KN_NEW_ARRAY(a, double, g->nodes.len + 1);
-    b->roots = KN_NEW_ARRAY(a, const kn_node *, g->nodes.len * KN_MAX_IN + 1);
+    b->roots = KN_NEW_ARRAY(a, const kn_node *, g->nodes.len *KN_MAX_IN + 1);
     for (int i = 0; i < g->nodes.len; i++) {
         const kn_node *n = g->nodes.data[i];
         int64_t shape[KN_MAX_RANK];

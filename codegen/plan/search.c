@@ -19,7 +19,7 @@
 #include "codegen/plan/build.h"
 #include "ir/view.h"
 
-/* Steps of planning (base/work.h) that a search may take, of 150 to 300 ns each, whatever the program
+/* Steps of planning (base/work.h) that a search may take, of 200 to 300 ns each, whatever the program
  * (docs/lab/steps-of-planning.md): for a GPU what does not show beside its compiler; for a CPU, which runs a program before it
  * is compiled, what its first result can wait for, and more where a run could gain as much. */
 enum { STEPS_GPU = 46000, STEPS_CPU = 26000, MOST_CPU = 30000, NS_A_STEP = 200 };

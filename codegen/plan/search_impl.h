@@ -65,7 +65,8 @@ typedef struct kn_search {
     kn_regions *regions; /* its regions; NULL: not formed yet */
     bool only_new;       /* of kinds that have not lost */
     KN_VEC(kn_change) changes;
-    uint64_t *operands, again; /* of these, as bits: per node, what it reads; what is computed again */
+    uint64_t *operands,
+        again; /* of these, as bits: per node, what it reads; what is computed again */
     int order; /* of merging, that the best is of */
 } kn_search;
 

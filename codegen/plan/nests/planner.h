@@ -33,8 +33,8 @@ typedef struct kn_shapes {
 /* What a region was lowered to: a phase without stores is none. */
 typedef KN_VEC(int64_t) kn_raw_key;
 typedef struct kn_raw {
-    kn_raw_key key;        /* all that lowering it read */
-    const kn_phase *phase; /* those that are the same are one */
+    kn_raw_key key;           /* all that lowering it read */
+    const kn_phase *phase;    /* those that are the same are one */
     kn_extent_params extents; /* that it was the first to use */
 } kn_raw;
 /* Those of one graph, so that nothing is lowered twice. They decide nothing. */
@@ -53,10 +53,10 @@ typedef struct kn_planner {
     kn_bufs bufs;
     KN_VEC(int) align; /* alignment in bytes of the first buffers: kn_planner_site() */
     kn_extent_params extents;
-    kn_finder extents_by; /* the addresses of their sizes, resolved */
+    kn_finder extents_by;             /* the addresses of their sizes, resolved */
     KN_VEC(const kn_phase *) lowered; /* raw phases as they were lowered */
     kn_phases phases;                 /* the same, to be rewritten */
-    int exports;           /* of local phases */
+    int exports;                      /* of local phases */
     KN_VEC(int) region_of; /* per phase: its region; an unfused plan has a kernel for each */
     /* per graph node: the buffer of a value that goes through memory; -1: none */
     int *buf_of_node;
@@ -71,7 +71,7 @@ typedef struct kn_planner {
     /* a reshape that these strides do not allow as a view */
     const kn_node *blocked;
     kn_shapes *shapes;
-    kn_raws *raws;  /* NULL: none */
+    kn_raws *raws; /* NULL: none */
 } kn_planner;
 
 /* ---- the files of this folder ---- */
