@@ -1,6 +1,7 @@
 #include "base/arena.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,29 +97,35 @@ static kn_arena_chunk *chunk_for(kn_arena *a, size_t size)
     return c;
 }
 
+/* Goes on in a new chunk, with room for the size; false when there is none. */
+static bool add_chunk(kn_arena *a, size_t size)
+{
+    kn_arena_chunk *c = chunk_for(a, size);
+    if (!c)
+        return false;
+    c->older = a->chunks;
+    a->chunks = c;
+    a->used += HEADER + c->body;
+    a->next = (char *)c + HEADER;
+    a->end = a->next + c->body;
+    return true;
+}
+
 /* As it comes, or NULL. */
-static void *carve(kn_arena *a, size_t size)
+static inline void *carve(kn_arena *a, size_t size)
 {
     if (size > SIZE_MAX / 4)
         return NULL;
     size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    if (!a->next || (size_t)(a->end - a->next) < size) {
-        kn_arena_chunk *c = chunk_for(a, size);
-        if (!c)
-            return NULL;
-        c->older = a->chunks;
-        a->chunks = c;
-        a->used += HEADER + c->body;
-        a->next = (char *)c + HEADER;
-        a->end = a->next + c->body;
-    }
+    if ((!a->next || (size_t)(a->end - a->next) < size) && !add_chunk(a, size))
+        return NULL;
     void *p = a->next;
     a->next += size;
     return p;
 }
 
 /* As it comes: for what is written at once. */
-static void *alloc_raw(kn_arena *a, size_t size)
+static inline void *alloc_raw(kn_arena *a, size_t size)
 {
     void *p = carve(a, size);
     if (!p)

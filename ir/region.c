@@ -70,6 +70,7 @@ static void add_node(kn_former *f, const kn_node *n)
         if (r->members >> r->naxes & 1 && n->op == KN_OP_REDUCE_BY && !n->by->commutes)
             r->order[r->norder++] = (int8_t)r->naxes;
         r->dim[r->naxes++] = space[j];
+        f->empty = f->empty || kn_region_elements(f, &space[j], 1) == 0;
     }
     kn_push(f->a, &r->nodes, n);
     add_operands(f, n, region);
@@ -474,6 +475,52 @@ kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool
     return f;
 }
 
+/* A copy of each region, with room of its own for what forming changes in place. */
+static void copy_forming(kn_former *f, const kn_former *begun)
+{
+    const int n = f->g->nodes.len;
+    int regions = 0, reads = 0;
+    for (int r = -1; (r = kn_region_next(begun, r)) >= 0; regions++)
+        reads += begun->forming[r].reads.len;
+    kn_region *region = KN_NEW_ARRAY(f->a, kn_region, regions + 1);
+    int *read = KN_NEW_ARRAY(f->a, int, reads + 1);
+    f->forming = kn_alloc_copy(f->a, begun->forming, sizeof *f->forming * (size_t)(n + 1));
+    for (int r = -1; (r = kn_region_next(begun, r)) >= 0;) {
+        kn_forming *to = &f->forming[r];
+        *region = *to->region;
+        to->region = region++;
+        to->region->nodes.cap = to->region->nodes.len; /* what grows moves */
+        to->loads.cap = to->loads.len;
+        to->reads.cap = to->reads.len;
+        if (to->reads.len)
+            memcpy(read, to->reads.data, sizeof *read * (size_t)to->reads.len);
+        to->reads.data = read;
+        read += to->reads.len;
+    }
+}
+
+/* As begun, which stays as it is. What merging does not change the two share. */
+static kn_former *begin_as(kn_arena *a, const kn_former *begun)
+{
+    const size_t n = (size_t)begun->g->nodes.len + 1;
+    kn_former *f = kn_alloc_copy(a, begun, sizeof *f);
+    kn_regions *out = kn_alloc_copy(a, begun->out, sizeof *out);
+    f->a = a;
+    f->out = out;
+    out->former = f;
+    out->of = KN_NEW_ARRAY(a, kn_region *, n);
+    out->axis = kn_alloc_copy(a, begun->out->axis, sizeof *out->axis * n);
+    f->parent = kn_alloc_copy(a, begun->parent, sizeof *f->parent * n);
+    f->label = kn_alloc_copy(a, begun->label, sizeof *f->label * n);
+    f->before = kn_alloc_copy(a, begun->before, sizeof *f->before * n);
+    f->after = kn_alloc_copy(a, begun->after, sizeof *f->after * n);
+    f->seen = KN_NEW_ARRAY(a, int, n);
+    f->listed = KN_NEW_ARRAY(a, int, n);
+    f->place = KN_NEW_ARRAY(a, int, n);
+    copy_forming(f, begun);
+    return f;
+}
+
 /* Nests that read an exchange between nests wait for it; exchanges within a nest do not count. */
 static void find_rounds(kn_regions *out)
 {
@@ -550,11 +597,21 @@ bool kn_regions_same(const kn_regions *x, const kn_regions *y)
     return true;
 }
 
-kn_regions *kn_regions_form_by(kn_arena *a, kn_graph *g, const int64_t *sizes,
-                               const kn_merge *merges, int n)
+static kn_regions *form_by(kn_former *f, const kn_merge *merges, int n)
 {
-    kn_former *f = kn_regions_begin(a, g, sizes, true);
     for (int i = 0; i < n; i++)
         kn_region_merge(f, merges[i].a, merges[i].b);
     return finish(f);
+}
+
+kn_regions *kn_regions_form_by(kn_arena *a, kn_graph *g, const int64_t *sizes,
+                               const kn_merge *merges, int n)
+{
+    return form_by(kn_regions_begin(a, g, sizes, true), merges, n);
+}
+
+kn_regions *kn_regions_form_as(kn_arena *a, const kn_former *begun, const kn_merge *merges, int n)
+{
+    kn_work(begun->g->nodes.len);
+    return form_by(begin_as(a, begun), merges, n);
 }

@@ -67,6 +67,10 @@ bool kn_regions_same(const kn_regions *x, const kn_regions *y);
  * another partition would do better. */
 kn_regions *kn_regions_form_by(kn_arena *a, kn_graph *g, const int64_t *sizes,
                                const kn_merge *merges, int n);
+/* Every value a region of its own; and the same by merges of these, of which many may be tried: nothing is changed that
+ * was begun, and it has to live as long. */
+kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse);
+kn_regions *kn_regions_form_as(kn_arena *a, const kn_former *begun, const kn_merge *merges, int n);
 /* One for each two regions that touch: one reads what the other makes, or both read the same array. */
 kn_refusals kn_regions_refusals(const kn_regions *r);
 

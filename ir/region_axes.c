@@ -327,7 +327,7 @@ bool kn_region_all_walked(kn_former *f, int t, int s, const int8_t *map)
     const kn_region *parts[] = {into, from};
     const int8_t *maps[] = {same, map};
     uint32_t empty = 0;
-    for (int p = 0; p < 2; p++)
+    for (int p = 0; p < 2 && f->empty; p++)
         for (int a = 0; a < parts[p]->naxes; a++)
             if (kn_region_elements(f, &parts[p]->dim[a], 1) == 0)
                 empty |= 1u << maps[p][a];

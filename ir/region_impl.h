@@ -43,6 +43,7 @@ struct kn_former {
     kn_use (*use)[KN_MAX_IN]; /* per node: how it reads its operands */
     kn_readers *readers;      /* per value: who reads it, through whatever views */
     bool *output;             /* per node */
+    bool empty;               /* is there a size of 0? */
     int *seen, visit;         /* marks of one search */
     int *listed, list;        /* marks of one list */
     int *place;               /* per node: where it is in the region that is looked at */
@@ -60,8 +61,6 @@ struct kn_former {
     int between;         /* a region that needs what one makes, and makes what the other needs */
 };
 
-/* Every value a region of its own. */
-kn_former *kn_regions_begin(kn_arena *a, kn_graph *g, const int64_t *sizes, bool fuse);
 /* The region that a node is in now. */
 static inline int kn_region_find(kn_former *f, int node)
 {

@@ -16,6 +16,8 @@ typedef struct kn_use {
 /* How `user`, an elementwise node or a reduction, reads its operand k: axes of the result (ELEM) or of the
  * operand (REDUCE). */
 kn_use kn_use_of(const kn_graph *g, const kn_node *user, int k);
+/* The base of that. */
+static inline const kn_node *kn_base_of(const kn_graph *g, const kn_node *user, int k);
 /* Finds the uses of all nodes at once, for a graph that is asked for them again and again and has all its facts. */
 void kn_find_uses(kn_graph *g);
 
@@ -33,5 +35,11 @@ bool kn_is_uniform_leaf(const kn_node *n);
 
 /* The elements of a view, or of a leaf, as a value of their own. */
 kn_node *kn_copy_of(kn_graph *g, kn_node *x);
+
+static inline const kn_node *kn_base_of(const kn_graph *g, const kn_node *user, int k)
+{
+    const bool found = user->id < g->used && g->nodes.data[user->id] == user;
+    return found ? g->uses[user->id * KN_MAX_IN + k].base : kn_use_of(g, user, k).base;
+}
 
 #endif

@@ -36,8 +36,9 @@ struct kn_bounding {
     const kn_graph *g;
     const kn_target *target;
     const kn_machine *m;
-    double chip;      /* bytes that may still be on chip when they are read again */
-    double *elements; /* per node; of a reduction, its results */
+    double chip;           /* bytes that may still be on chip when they are read again */
+    double *elements;      /* per node; of a reduction, its results */
+    const kn_node **roots; /* per node, KN_MAX_IN each: the array or value behind its operands */
 };
 
 typedef struct bounding {
@@ -71,10 +72,9 @@ static bool is_local(const bounding *b, const kn_node *reduction)
     return b->elements[reduction->id] <= 1 && bytes_of(b, reduction->in[0]) <= LOCAL_BYTES;
 }
 
-/* The array or value behind operand k of a node. */
 static const kn_node *root_of(const bounding *b, const kn_node *n, int k)
 {
-    return kn_view_root(kn_use_of(b->g, n, k).base);
+    return b->all->roots[n->id * KN_MAX_IN + k];
 }
 
 static void outline_parts(bounding *b)
@@ -195,7 +195,7 @@ static void add_node(bounding *b, const kn_node *n)
         double bytes = is_array(b, x) ? bytes_of(b, x) : 0;
         b->from[n->id] = larger(b->from[n->id], inside ? b->from[x->id] : bytes);
         if (!inside)
-            add_argument(b, kn_use_of(b->g, n, k).base, b->of[n->id]);
+            add_argument(b, kn_base_of(b->g, n, k), b->of[n->id]);
         else if (b->of[x->id] != b->of[n->id] && !may_cross(b, b->of[x->id], b->of[n->id]))
             p->computed =
                 larger(p->computed, smaller(bytes_of(b, x), b->from[x->id]) - b->all->chip);
@@ -213,10 +213,14 @@ kn_bounding *kn_bounding_of(kn_arena *a, const kn_graph *g, const int64_t *sizes
     *b = (kn_bounding){.arena = a, .g = g, .target = target, .m = kn_machine_of(target)};
     b->chip = 2 * b->m->cache_bytes + (double)target->units * target->smem_block;
     b->elements = KN_NEW_ARRAY(a, double, g->nodes.len + 1);
+    b->roots = KN_NEW_ARRAY(a, const kn_node *, g->nodes.len *KN_MAX_IN + 1);
     for (int i = 0; i < g->nodes.len; i++) {
+        const kn_node *n = g->nodes.data[i];
         int64_t shape[KN_MAX_RANK];
-        kn_node_sizes(g->nodes.data[i], sizes, shape);
-        b->elements[i] = (double)kn_count(shape, g->nodes.data[i]->rank);
+        kn_node_sizes(n, sizes, shape);
+        b->elements[i] = (double)kn_count(shape, n->rank);
+        for (int k = 0; k < n->nin; k++)
+            b->roots[i * KN_MAX_IN + k] = kn_view_root(kn_base_of(g, n, k));
     }
     return b;
 }
@@ -270,7 +274,7 @@ static double bytes_loaded(const bounding *b, const kn_node *n, int *seen, bool 
 {
     double bytes = 0;
     for (int k = 0; k < n->nin; k++) {
-        const kn_node *base = kn_use_of(b->g, n, k).base, *root = kn_view_root(base);
+        const kn_node *base = kn_base_of(b->g, n, k), *root = kn_view_root(base);
         const int own = b->of[n->id];
         if (kn_is_uniform_leaf(base) || base->op == KN_OP_TAKE || b->of[root->id] == own)
             continue;

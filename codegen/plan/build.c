@@ -15,11 +15,12 @@ static kn_node *copy_under(void *ctx, kn_graph *g, const kn_node *old, kn_node *
 }
 
 /* Again with a copy in front of each reshape that strides do not allow. */
-kn_status kn_plan_lower(kn_arena *a, const kn_problem *problem, kn_regions *regions, kn_planner *p)
+kn_status kn_plan_lower(kn_arena *a, const kn_problem *problem, kn_regions *regions, kn_raws *raws,
+                        kn_planner *p)
 {
     kn_problem *pr = kn_alloc_copy(a, problem, sizeof *problem);
     while (pr->graph) {
-        *p = (kn_planner){.arena = a, .problem = pr, .regions = regions};
+        *p = (kn_planner){.arena = a, .problem = pr, .regions = regions, .raws = raws};
         p->shapes = KN_NEW(a, kn_shapes);
         p->shapes->arena = a;
         if (!p->regions)
@@ -51,7 +52,8 @@ kn_status kn_plan_draft(kn_arena *a, const kn_problem *problem, kn_regions *regi
     memset(&plan->steps, 0, sizeof plan->steps);
     for (int i = 0; i < base->steps.len; i++)
         kn_push(a, &plan->steps, base->steps.data[i]);
-    KN_TRY(kn_plan_lower(a, problem, regions, &d->p));
+    KN_TRY(kn_plan_lower(a, problem, regions, NULL, &d->p));
+    kn_planner_take_phases(&d->p);
     KN_TRY(kn_run_passes(&d->p, plan));
     plan->regions = d->p.regions;
     plan->again = d->p.again;

@@ -17,8 +17,10 @@ kn_status kn_plan_draft(kn_arena *a, const kn_problem *problem, kn_regions *regi
 kn_status kn_draft_bind_as(kn_draft *draft, const char *schedules);
 /* build.c: completes draft->plan. */
 kn_status kn_draft_finish(kn_draft *draft);
-/* build.c: lowers these regions of the refined problem, of which the planner has a copy. */
-kn_status kn_plan_lower(kn_arena *a, const kn_problem *problem, kn_regions *regions, kn_planner *p);
+/* build.c: lowers these regions of the refined problem, of which the planner has a copy. With `raws` (NULL: none) its phases
+ * belong to these. */
+kn_status kn_plan_lower(kn_arena *a, const kn_problem *problem, kn_regions *regions, kn_raws *raws,
+                        kn_planner *p);
 /* build.c: gives the problem a graph of its own, refined. */
 kn_status kn_problem_refine(kn_arena *a, kn_problem *problem);
 /* cut.c: the same problem with its outputs in pieces, which its graph has. */

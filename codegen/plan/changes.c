@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/work.h"
 #include "codegen/plan/search_impl.h"
 #include "ir/view.h"
 
@@ -49,15 +50,16 @@ static void add_change(kn_search *s, kn_change c, const int *part_of)
     if (c.toggled < 0 && !kn_hashes_add(s->a, &s->asked, kn_key_of(s, part_of, from_of(s)->reuse)))
         return;
     c.number = s->changes.len;
+    kn_work(1 + s->problem->graph->nodes.len / 8);
     if (kn_may_gain(s, part_of, &c.bound))
         kn_push(s->a, &s->changes, c);
 }
 
-/* The regions that merges make. */
-static void add_merged(kn_search *s, const kn_merge *merges, int n, uint64_t kind)
+/* The regions that merges make, which have these parts. */
+static void add_merged(kn_search *s, const kn_merge *merges, int n, uint64_t kind,
+                       const int *part_of)
 {
-    add_change(s, (kn_change){.merges = merges, .n = n, .toggled = -1, .kind = kind},
-               kn_parts_by(&s->trials.scratch, s->problem->graph, merges, n));
+    add_change(s, (kn_change){.merges = merges, .n = n, .toggled = -1, .kind = kind}, part_of);
 }
 
 /* What undoing a merge is, wherever it was done. */
@@ -84,7 +86,7 @@ static void add_undone(kn_search *s, int without)
     if (has_lost(s, kind))
         return;
     const kn_merge *merges = without_merge(s, without, &n);
-    add_merged(s, merges, n, kind);
+    add_merged(s, merges, n, kind, kn_parts_by(&s->trials.scratch, s->problem->graph, merges, n));
 }
 
 /* Pairs of regions that touch: one reads a value of the other, or both read the same array or value. */
@@ -96,8 +98,8 @@ typedef struct touching {
     int parted;        /* moves: the part that undoing a merge divides */
     const int *before; /* moves: part_of before that; NULL: any two parts may merge */
     uint64_t undone;   /* the kind of that; 0: none is */
-    bool *met;         /* per pair of parts */
-    KN_VEC(const kn_node *) * readers; /* per node: one of each region that reads it */
+    uint64_t *met;     /* per part: those that it was merged with, as bits */
+    uint64_t *readers; /* per node: one of each region that reads it */
 } touching;
 
 /* Is exactly one of them a half of the divided part? */
@@ -116,44 +118,45 @@ static void add_merge(const touching *t, kn_merge more)
     if (t->n)
         memcpy(merges, t->merges, sizeof *merges * (size_t)t->n);
     merges[t->n] = more;
-    add_merged(t->s, merges, t->n + 1, kind);
+    add_merged(t->s, merges, t->n + 1, kind,
+               kn_parts_with(&t->s->trials.scratch, t->s->problem->graph, t->part_of, more));
 }
 
 static void meet(touching *t, const kn_node *x, const kn_node *y)
 {
-    const int n = t->s->problem->graph->nodes.len, a = t->part_of[x->id], b = t->part_of[y->id];
-    if (a < 0 || a == b || t->met[a * n + b] || (t->before && !moves(t, a, b)))
+    const int a = t->part_of[x->id], b = t->part_of[y->id];
+    if (a < 0 || a == b || t->met[a] >> b & 1 || (t->before && !moves(t, a, b)))
         return;
-    t->met[a * n + b] = t->met[b * n + a] = true;
+    t->met[a] |= (uint64_t)1 << b;
+    t->met[b] |= (uint64_t)1 << a;
     add_merge(t, (kn_merge){x->id, y->id});
 }
 
 static void add_reader(touching *t, const kn_node *x, const kn_node *reader)
 {
     meet(t, x, reader);
-    for (int i = 0; i < t->readers[x->id].len; i++) {
-        const kn_node *other = t->readers[x->id].data[i];
+    for (uint64_t left = t->readers[x->id]; left; left &= left - 1) {
+        const kn_node *other = t->s->problem->graph->nodes.data[__builtin_ctzll(left)];
         if (t->part_of[other->id] == t->part_of[reader->id])
             return;
         meet(t, other, reader);
     }
-    kn_push(&t->s->trials.scratch, &t->readers[x->id], reader);
+    t->readers[x->id] |= (uint64_t)1 << reader->id;
 }
 
 /* Per node: those whose values its part needs for it, as bits: what the node reads, and what others read that the state
  * computes again for it. */
 static const uint64_t *find_reads(const touching *t)
 {
-    const kn_search *s = t->s;
-    const kn_graph *g = s->problem->graph;
-    const bool *again = from_of(s)->again;
-    uint64_t *reads = KN_NEW_ARRAY(&t->s->trials.scratch, uint64_t, g->nodes.len + 1);
-    for (int i = 0; i < g->nodes.len; i++)
-        for (int k = 0; k < g->nodes.data[i]->nin && t->part_of[i] >= 0; k++) {
-            const int x = kn_use_of(g, g->nodes.data[i], k).base->id;
-            reads[i] |=
-                (uint64_t)1 << x | (again[x] && t->part_of[x] != t->part_of[i] ? reads[x] : 0);
+    const int n = t->s->problem->graph->nodes.len;
+    uint64_t *reads = KN_NEW_ARRAY(&t->s->trials.scratch, uint64_t, n + 1);
+    for (int i = 0; i < n; i++) {
+        reads[i] = t->part_of[i] < 0 ? 0 : t->s->operands[i];
+        for (uint64_t left = reads[i] & t->s->again; left; left &= left - 1) {
+            const int x = __builtin_ctzll(left);
+            reads[i] |= t->part_of[x] != t->part_of[i] ? reads[x] : 0;
         }
+    }
     return reads;
 }
 
@@ -161,13 +164,12 @@ static void add_touching(touching *t)
 {
     kn_search *s = t->s;
     const kn_graph *g = s->problem->graph;
-    t->met = KN_NEW_ARRAY(&s->trials.scratch, bool, g->nodes.len * g->nodes.len + 1);
-    t->readers = kn_alloc(&s->trials.scratch, sizeof *t->readers * (size_t)(g->nodes.len + 1));
+    t->met = KN_NEW_ARRAY(&s->trials.scratch, uint64_t, g->nodes.len + 1);
+    t->readers = KN_NEW_ARRAY(&s->trials.scratch, uint64_t, g->nodes.len + 1);
     const uint64_t *reads = find_reads(t);
     for (int i = 0; i < g->nodes.len; i++)
-        for (int x = 0; x < g->nodes.len; x++)
-            if (reads[i] >> x & 1)
-                add_reader(t, g->nodes.data[x], g->nodes.data[i]);
+        for (uint64_t left = reads[i]; left; left &= left - 1)
+            add_reader(t, g->nodes.data[__builtin_ctzll(left)], g->nodes.data[i]);
 }
 
 static void add_merges(kn_search *s, const int *part_of)
@@ -213,6 +215,21 @@ static void sort_changes(kn_search *s, int first)
         qsort(&s->changes.data[first], (size_t)n, sizeof *s->changes.data, lowest_first);
 }
 
+/* As bits: what each node reads, and what the state computes again. */
+static void find_operands(kn_search *s)
+{
+    const kn_graph *g = s->problem->graph;
+    s->again = 0;
+    for (int i = 0; i < g->nodes.len; i++)
+        s->again |= (uint64_t)from_of(s)->again[i] << i;
+    if (s->operands)
+        return;
+    s->operands = KN_NEW_ARRAY(s->a, uint64_t, g->nodes.len + 1);
+    for (int i = 0; i < g->nodes.len; i++)
+        for (int k = 0; k < g->nodes.data[i]->nin; k++)
+            s->operands[i] |= (uint64_t)1 << kn_base_of(g, g->nodes.data[i], k)->id;
+}
+
 /* Moves come last: what they gain, one of the others often gains too. */
 void kn_find_changes(kn_search *s)
 {
@@ -221,6 +238,7 @@ void kn_find_changes(kn_search *s)
     const int *part_of = kn_parts_by(&s->trials.scratch, g, from->merges, from->n);
     const bool *cross = kn_crossing(&s->trials.scratch, g, part_of);
     s->changes.len = 0;
+    find_operands(s);
     for (int i = 0; i < from->n; i++)
         add_undone(s, i);
     add_merges(s, part_of);

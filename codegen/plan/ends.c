@@ -16,6 +16,7 @@ enum { SEARCHED_TO_ONE = 10 };
 typedef struct ends {
     kn_search *s;
     kn_problem largest; /* refined */
+    kn_former *begun;   /* its regions */
     kn_hashes seen;     /* states */
 } ends;
 
@@ -42,8 +43,7 @@ static kn_status try_state(ends *e, int state, double *ns)
     kn_search *s = e->s;
     const kn_tried *t = &s->states.data[state];
     const kn_arena_mark here = kn_arena_here(&s->trials.scratch);
-    kn_regions *regions =
-        kn_regions_form_by(&s->trials.scratch, e->largest.graph, e->largest.sizes, t->merges, t->n);
+    kn_regions *regions = kn_regions_form_as(&s->trials.scratch, e->begun, t->merges, t->n);
     kn_trial trial;
     kn_hashes_add(s->a, &e->seen, hash_of(t));
     const kn_choices choices = {.reuse = t->outcome};
@@ -65,6 +65,7 @@ static kn_status find_other(ends *e, kn_partition *p)
     if (kn_graph_hash(s->a, e->largest.graph) != p->graph)
         return KN_OK;
     kn_trials_forget(&s->trials);
+    e->begun = kn_regions_begin(s->a, e->largest.graph, e->largest.sizes, true);
     KN_TRY(try_state(e, s->best, &best));
     best *= kn_alike; /* or it would not be taken */
     for (int i; kn_work_done() < until && (i = next_state(e)) >= 0;) {

@@ -56,6 +56,15 @@ const int *kn_parts_by(kn_arena *a, const kn_graph *g, const kn_merge *merges, i
     return unite_all(g, each_alone(a, g), merges, n);
 }
 
+const int *kn_parts_with(kn_arena *a, const kn_graph *g, const int *part_of, kn_merge more)
+{
+    const int x = part_of[more.a], y = part_of[more.b], first = x < y ? x : y;
+    int *of = kn_alloc_copy(a, part_of, sizeof *of * (size_t)(g->nodes.len + 1));
+    for (int i = 0; i < g->nodes.len; i++)
+        of[i] = of[i] == x || of[i] == y ? first : of[i];
+    return of;
+}
+
 const int *kn_parts_separate(kn_arena *a, const kn_graph *g, const kn_bonds *bonds)
 {
     int *of = each_alone(a, g);
@@ -82,7 +91,7 @@ const int *kn_parts_whole(kn_arena *a, const kn_graph *g)
 
 static const kn_node *operand(const kn_graph *g, const kn_node *n, int k)
 {
-    return k < n->nin ? kn_use_of(g, n, k).base : n;
+    return k < n->nin ? kn_base_of(g, n, k) : n;
 }
 
 /* Nodes that a form of a loop nest is made of: the reduction first, each with the one that uses it. */

@@ -13,6 +13,8 @@ typedef struct kn_bonds {
 const int *kn_parts_of(kn_arena *a, const kn_regions *r);
 /* Those that the merges lead to, if all are allowed. */
 const int *kn_parts_by(kn_arena *a, const kn_graph *g, const kn_merge *merges, int n);
+/* The same as these, and one more. */
+const int *kn_parts_with(kn_arena *a, const kn_graph *g, const int *part_of, kn_merge more);
 /* One for each operation. What only gives an output its shape is none, and bonds hold. */
 const int *kn_parts_separate(kn_arena *a, const kn_graph *g, const kn_bonds *bonds);
 /* One for all. */

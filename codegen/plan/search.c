@@ -12,7 +12,6 @@
  * have not lost (changes.c), of plans that are not all of nearly one time. */
 #include "codegen/plan/search_impl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -20,10 +19,10 @@
 #include "codegen/plan/build.h"
 #include "ir/view.h"
 
-/* Steps of planning (base/work.h) that a search may take, of 100 to 200 ns each: for a GPU what does not show beside its
- * compiler; for a CPU, which runs a program before it is compiled, what its first result can wait for, and more where a run
- * could gain as much. */
-enum { STEPS_GPU = 40000, STEPS_CPU = 24000, MOST_CPU = 28000, NS_A_STEP = 200 };
+/* Steps of planning (base/work.h) that a search may take, of 200 to 300 ns each, whatever the program
+ * (docs/lab/steps-of-planning.md): for a GPU what does not show beside its compiler; for a CPU, which runs a program before it
+ * is compiled, what its first result can wait for, and more where a run could gain as much. */
+enum { STEPS_GPU = 46000, STEPS_CPU = 26000, MOST_CPU = 30000, NS_A_STEP = 200 };
 /* What each expanded state of nearly its time adds to a state's, which so comes behind slower ones. */
 static const double another_alike = 0.02;
 
@@ -71,7 +70,7 @@ const bool *kn_crossing(kn_arena *a, const kn_graph *g, const int *part_of)
     bool *cross = KN_NEW_ARRAY(a, bool, g->nodes.len + 1);
     for (int i = 0; i < g->nodes.len; i++)
         for (int k = 0; k < g->nodes.data[i]->nin; k++) {
-            const kn_node *x = kn_use_of(g, g->nodes.data[i], k).base;
+            const kn_node *x = kn_base_of(g, g->nodes.data[i], k);
             cross[x->id] = cross[x->id] || crosses(part_of, x, g->nodes.data[i]);
         }
     for (int o = 0; o < g->outputs.len; o++) /* stored whatever reads them */
@@ -105,12 +104,6 @@ kn_reuse *kn_outcome(kn_arena *a, const kn_regions *r, const bool *again)
     return reuse;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* A hash of which nodes each part computes, equal for plans that differ only in which part owns a value that all its readers
  * rematerialise. */
 static uint64_t content_of(kn_arena *a, const kn_regions *r, const bool *again)
@@ -118,6 +111,7 @@ static uint64_t content_of(kn_arena *a, const kn_regions *r, const bool *again)
     const kn_graph *g = r->graph;
     const int *part_of = kn_parts_of(a, r);
     uint64_t by[KN_MOST_SEARCHED] = {0}, of[KN_MOST_SEARCHED] = {0}; /* parts and nodes, as bits */
+    uint64_t content = 0;
     for (int o = 0; o < g->outputs.len; o++) {
         const int i = g->outputs.data[o].node->id;
         by[i] = part_of[i] < 0 ? 0 : (uint64_t)1 << part_of[i];
@@ -128,13 +122,14 @@ static uint64_t content_of(kn_arena *a, const kn_regions *r, const bool *again)
             continue;
         if (by[i] && !again[i])
             by[i] = (uint64_t)1 << part_of[i];
-        for (int p = 0; p < g->nodes.len; p++)
-            of[p] |= by[i] >> p & 1 ? (uint64_t)1 << i : 0;
+        for (uint64_t left = by[i]; left; left &= left - 1)
+            of[__builtin_ctzll(left)] |= (uint64_t)1 << i;
         for (int k = 0; k < n->nin; k++)
-            by[kn_use_of(g, n, k).base->id] |= by[i];
+            by[kn_base_of(g, n, k)->id] |= by[i];
     }
-    qsort(of, KN_MOST_SEARCHED, sizeof *of, by_number);
-    return kn_hash(of, sizeof of, 0);
+    for (int p = 0; p < g->nodes.len; p++) /* a sum, for parts have no order */
+        content += of[p] ? kn_hash(&of[p], sizeof of[p], 0) : 0;
+    return content;
 }
 
 /* Were changes of a state with this content tried, or all of them? */
@@ -256,7 +251,9 @@ static bool are_planned(kn_search *s, const int *part_of)
 static kn_regions *form(kn_search *s, const kn_merge *merges, int n)
 {
     const kn_problem *pr = s->problem;
-    return kn_regions_form_by(&s->trials.scratch, pr->graph, pr->sizes, merges, n);
+    if (!s->separate)
+        s->separate = kn_regions_begin(s->a, pr->graph, pr->sizes, true);
+    return kn_regions_form_as(&s->trials.scratch, s->separate, merges, n);
 }
 
 static kn_status try_change(kn_search *s, const kn_change *c)
@@ -309,7 +306,7 @@ static const bool *find_shared(kn_arena *a, const kn_graph *g)
     for (int i = 0; i < g->nodes.len; i++) {
         const kn_node *n = g->nodes.data[i];
         for (int k = 0; k < n->nin && kn_is_value(n); k++)
-            readers[kn_use_of(g, n, k).base->id]++;
+            readers[kn_base_of(g, n, k)->id]++;
     }
     for (int i = 0; i < g->nodes.len; i++) {
         const kn_node *n = g->nodes.data[i];
@@ -329,7 +326,7 @@ typedef struct others {
 static void merge_others(kn_search *s, others *o, const kn_node *n)
 {
     for (int k = 0; k < n->nin; k++) {
-        const kn_node *x = kn_use_of(s->problem->graph, n, k).base;
+        const kn_node *x = kn_base_of(s->problem->graph, n, k);
         o->any = o->any || o->shared[x->id];
         if (kn_is_value(x) && !o->shared[x->id])
             kn_push(&s->trials.scratch, &o->merges, ((kn_merge){x->id, n->id}));
@@ -376,6 +373,7 @@ static int next_state(const kn_search *s)
 {
     const kn_tried *states = s->states.data;
     int next = -1;
+    kn_work(1 + s->states.len / 8);
     for (int i = 0; i < s->states.len; i++)
         if (!states[i].done && !(s->only_new && states[i].expanded) &&
             (next < 0 || comes_before(s, &states[i], &states[next])))

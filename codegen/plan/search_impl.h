@@ -50,6 +50,7 @@ typedef struct kn_search {
     const kn_problem *problem;
     kn_trials trials;
     kn_bounding *bounds; /* NULL: none was asked for yet */
+    kn_former *separate; /* each value a region of its own; NULL: not begun yet */
     kn_bonds bonds;
     KN_VEC(kn_tried) states; /* the first merges all that may be merged */
     kn_hashes seen;          /* what was planned */
@@ -64,6 +65,8 @@ typedef struct kn_search {
     kn_regions *regions; /* its regions; NULL: not formed yet */
     bool only_new;       /* of kinds that have not lost */
     KN_VEC(kn_change) changes;
+    uint64_t *operands,
+        again; /* of these, as bits: per node, what it reads; what is computed again */
     int order; /* of merging, that the best is of */
 } kn_search;
 

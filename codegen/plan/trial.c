@@ -35,36 +35,39 @@ static bool same_extents(const kn_lowered *x, const kn_lowered *y)
 
 static bool same_lowered(const kn_lowered *x, const kn_lowered *y)
 {
-    bool same = x->fusion == y->fusion && x->graph == y->graph && x->phases.len == y->phases.len &&
-                same_buffers(x, y) && same_extents(x, y);
+    bool same = x->fusion == y->fusion && x->phases.len == y->phases.len && same_buffers(x, y) &&
+                same_extents(x, y);
     for (int i = 0; i < x->phases.len && same; i++)
-        same = kn_phase_same(&x->phases.data[i], &y->phases.data[i]);
+        same = x->phases.data[i] == y->phases.data[i];
     return same;
 }
 
 /* In memory that the next trial uses again. */
 static kn_status predict(kn_trials *all, kn_planner *p, double *ns)
 {
-    const kn_arena_mark here = kn_arena_here(&all->scratch);
     kn_kernel_list kernels = {0};
-    p->arena = &all->scratch;
+    p->shapes = &all->shapes;
+    kn_planner_take_phases(p);
     KN_TRY(kn_run_passes(p, NULL));
     KN_TRY(kn_bind_phases(p, &kernels));
     for (int i = 0; i < p->phases.len; i++)
         kn_work(p->phases.data[i].nest.values.len);
     *ns = kn_predict_ns(kernels.data, kernels.len, p->problem->target);
-    kn_arena_back(&all->scratch, here);
     return KN_OK;
+}
+
+/* What a trial was lowered to, in its own memory. */
+static kn_lowered outline(const kn_planner *p)
+{
+    kn_lowered low = {.fusion = p->problem->fusion, .bufs = p->bufs, .extents = p->extents};
+    low.phases.data = p->lowered.data;
+    low.phases.len = p->lowered.len;
+    return low;
 }
 
 static uint64_t hash_of(const kn_lowered *low)
 {
-    uint64_t hash = (uint64_t)low->phases.len;
-    for (int i = 0; i < low->phases.len; i++) {
-        const uint64_t phase = kn_phase_hash(&low->phases.data[i]);
-        hash = kn_hash(&phase, sizeof phase, hash);
-    }
-    return hash;
+    return kn_hash(low->phases.data, sizeof *low->phases.data * (size_t)low->phases.len, 0);
 }
 
 /* The one that is the same; NULL: there is none. */
@@ -76,19 +79,15 @@ static const kn_lowered *find_same(const kn_trials *all, const kn_lowered *low, 
     return NULL;
 }
 
-/* Keeps what passes will rewrite. */
-static kn_lowered *keep(kn_trials *all, const kn_lowered *from, uint64_t hash)
+static void keep(kn_trials *all, const kn_lowered *from, uint64_t hash)
 {
     kn_arena *a = &all->lowered;
     kn_lowered low = *from;
     kn_copy_vec(a, &low.phases, &from->phases);
-    for (int i = 0; i < low.phases.len; i++)
-        low.phases.data[i] = kn_phase_copy(a, &from->phases.data[i]);
     kn_copy_vec(a, &low.bufs, &from->bufs);
     kn_copy_vec(a, &low.extents, &from->extents);
     kn_finder_add(all->arena, &all->found, hash, all->list.len);
     kn_push(a, &all->list, low);
-    return &all->list.data[all->list.len - 1];
 }
 
 static void begin_within(kn_arena *part, kn_arena *whole)
@@ -104,6 +103,7 @@ void kn_trials_begin(kn_trials *all, kn_arena *a)
     *all = (kn_trials){.arena = a, .shapes.arena = a};
     begin_within(&all->lowered, a);
     begin_within(&all->scratch, a);
+    all->raws.arena = &all->lowered;
 }
 
 void kn_trials_forget(kn_trials *all)
@@ -113,30 +113,38 @@ void kn_trials_forget(kn_trials *all)
     all->shapes = (kn_shapes){.arena = all->arena};
 }
 
-kn_status kn_plan_try(kn_trials *all, const kn_problem *problem, kn_regions *regions,
-                      kn_trial *trial)
+/* The time of what the planner has lowered, unless it was asked for before. */
+static kn_status time_of(kn_trials *all, kn_planner *p, double *ns)
 {
-    const kn_arena_mark here = kn_arena_here(&all->lowered);
-    kn_planner p;
-    KN_TRY(kn_plan_lower(&all->lowered, problem, regions, &p));
-    const kn_lowered low = {.graph = p.problem->graph,
-                            .fusion = problem->fusion,
-                            .bufs = p.bufs,
-                            .extents = p.extents,
-                            .phases = p.phases};
-    const size_t nodes = (size_t)low.graph->nodes.len;
-    *trial = (kn_trial){.again = kn_alloc_copy(all->arena, p.again, nodes * sizeof *p.again),
-                        .copies = p.regions != regions};
+    kn_lowered low = outline(p);
     const uint64_t hash = hash_of(&low);
     const kn_lowered *same = find_same(all, &low, hash);
     if (same) {
-        trial->ns = same->ns;
-        kn_arena_back(&all->lowered, here);
+        *ns = same->ns;
         return KN_OK;
     }
-    kn_lowered *kept = keep(all, &low, hash);
-    p.shapes = &all->shapes;
-    KN_TRY(predict(all, &p, &kept->ns));
-    trial->ns = kept->ns;
+    kn_copy_vec(p->arena, &p->bufs, &low.bufs); /* to which passes add */
+    KN_TRY(predict(all, p, ns));
+    low.ns = *ns;
+    keep(all, &low, hash);
+    return KN_OK;
+}
+
+kn_status kn_plan_try(kn_trials *all, const kn_problem *problem, kn_regions *regions,
+                      kn_trial *trial)
+{
+    const kn_arena_mark here = kn_arena_here(&all->scratch);
+    kn_planner p;
+    if (all->raws.graph != problem->graph)
+        all->raws = (kn_raws){.arena = &all->lowered, .graph = problem->graph};
+    KN_TRY(kn_plan_lower(&all->scratch, problem, regions, &all->raws, &p));
+    const size_t nodes = (size_t)p.problem->graph->nodes.len;
+    *trial = (kn_trial){.again = kn_alloc_copy(all->arena, p.again, nodes * sizeof *p.again),
+                        .copies = p.regions != regions};
+    if (trial->copies) /* it is the only one of its graph */
+        KN_TRY(predict(all, &p, &trial->ns));
+    else
+        KN_TRY(time_of(all, &p, &trial->ns));
+    kn_arena_back(&all->scratch, here);
     return KN_OK;
 }

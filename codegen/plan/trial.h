@@ -12,18 +12,18 @@ typedef struct kn_trial {
 
 /* What regions were lowered to. */
 typedef struct kn_lowered {
-    const kn_graph *graph;
     bool fusion;
     kn_bufs bufs;
     kn_extent_params extents;
-    kn_phases phases;
+    KN_VEC(const kn_phase *) phases; /* raw ones, of which those that are the same are one */
     double ns;
 } kn_lowered;
 
 typedef struct kn_trials {
     kn_arena *arena;         /* of trials */
-    kn_arena lowered;        /* of the list */
+    kn_arena lowered;        /* of raw phases and the list */
     kn_arena scratch;        /* of one trial */
+    kn_raws raws;            /* of the problem's graph */
     KN_VEC(kn_lowered) list; /* all that differ */
     kn_finder found;         /* of the list */
     kn_shapes shapes;

@@ -99,22 +99,32 @@ static int lower_load(lowering *lo, const kn_node *base, kn_access acc)
                                     .loc = base->loc});
 }
 
+static uint64_t hash_of_extent(const kn_planner *p, kn_dim dim)
+{
+    const kn_dim resolved = kn_dim_resolve(p->problem->graph->syms, dim);
+    return kn_hash(&resolved, sizeof resolved, 0);
+}
+
+void kn_planner_add_extent(kn_planner *p, kn_extent_param extent)
+{
+    kn_finder_add(p->arena, &p->extents_by, hash_of_extent(p, extent.dim), p->extents.len);
+    kn_push(p->arena, &p->extents, extent);
+}
+
 static int extent_param(kn_planner *p, kn_dim dim)
 {
     kn_symbols *s = p->problem->graph->syms;
-    const kn_dim resolved = kn_dim_resolve(s, dim);
-    const uint64_t hash = kn_hash(&resolved, sizeof resolved, 0);
+    const uint64_t hash = hash_of_extent(p, dim);
     for (int i = -1; (i = kn_finder_next(&p->extents_by, hash, i)) >= 0;)
         if (kn_dim_equal(s, p->extents.data[i].dim, dim))
             return i;
-    kn_finder_add(p->arena, &p->extents_by, hash, p->extents.len);
     kn_text t = kn_text_new(p->arena);
     kn_dim_print(&t, s, dim);
     if (strstr(kn_text_str(&t), KN_DIM_CUT)) /* other cut axes may have this text */
         kn_putf(&t, "#%d", p->extents.len);
     kn_extent_param e = {.dim = dim, .name = kn_text_str(&t)};
     kn_dim_eval(dim, p->problem->sizes, &e.value);
-    kn_push(p->arena, &p->extents, e);
+    kn_planner_add_extent(p, e);
     return p->extents.len - 1;
 }
 
@@ -567,14 +577,13 @@ static void order_axes(lowering *lo)
         }
 }
 
-static bool lower_region(kn_planner *p, int number, lowered *of)
+/* The phase of a region: without stores where all its values are computed where they are read. */
+static bool lower_region(kn_planner *p, const kn_region *region, lowered *of, kn_phase *phase)
 {
-    lowering lo = {.p = p, .region = p->regions->list.data[number], .of = of};
-    if (lo.region->exchange)
-        return true;
+    lowering lo = {.p = p, .region = region, .of = of};
     order_axes(&lo);
-    for (int i = 0; i < lo.region->nodes.len; i++) {
-        const kn_node *v = lo.region->nodes.data[i];
+    for (int i = 0; i < region->nodes.len; i++) {
+        const kn_node *v = region->nodes.data[i];
         int value = lower_value(&lo, v, p->regions->axis[v->id]);
         if (value < 0)
             return false;
@@ -585,12 +594,44 @@ static bool lower_region(kn_planner *p, int number, lowered *of)
                  &lo.phase); /* values that only other regions need, which compute them again */
     if (kn_nest_exchanges(&lo.phase.nest))
         kn_restage(&lo.phase);
-    if (!lo.phase.nest.stores.len) /* all its values are computed where they are read */
-        return true;
-    lo.phase.nest.name = kn_node_title(lo.region->nodes.data[lo.region->nodes.len - 1]);
-    kn_push(p->arena, &p->phases, lo.phase);
-    kn_push(p->arena, &p->region_of, number);
+    lo.phase.nest.name = kn_node_title(region->nodes.data[region->nodes.len - 1]);
+    *phase = lo.phase;
     return true;
+}
+
+/* The same as it is known, or in memory where it will be. */
+static const kn_phase *know_region(kn_planner *p, int number, lowered *of)
+{
+    const kn_region *region = p->regions->list.data[number];
+    const kn_phase *known = kn_raw_recall(p, region);
+    if (known)
+        return known;
+    kn_arena *own = p->arena;
+    const kn_arena_mark here = kn_arena_here(p->raws->arena);
+    const int extents = p->extents.len;
+    kn_phase phase;
+    p->arena = p->raws->arena;
+    const bool done = lower_region(p, region, of, &phase);
+    p->arena = own;
+    return done ? kn_raw_keep(p, &phase, extents, here) : NULL;
+}
+
+static const kn_phase *lower_alone(kn_planner *p, int number, lowered *of)
+{
+    kn_phase *phase = KN_NEW(p->arena, kn_phase);
+    return lower_region(p, p->regions->list.data[number], of, phase) ? phase : NULL;
+}
+
+static bool add_region(kn_planner *p, int number, lowered *of)
+{
+    if (p->regions->list.data[number]->exchange)
+        return true;
+    const kn_phase *phase = p->raws ? know_region(p, number, of) : lower_alone(p, number, of);
+    if (phase && phase->nest.stores.len) {
+        kn_push(p->arena, &p->lowered, phase);
+        kn_push(p->arena, &p->region_of, number);
+    }
+    return phase;
 }
 
 /* Orders phases by level: those that read no other phase's results first, then those that read only these, and so on.
@@ -598,11 +639,11 @@ static bool lower_region(kn_planner *p, int number, lowered *of)
  * behind all that do not. */
 static void order_phases(kn_planner *p)
 {
-    int n = p->phases.len, highest = 0;
+    int n = p->lowered.len, highest = 0;
     int *level = KN_NEW_ARRAY(p->arena, int, n + 1);
     int *level_of_buf = KN_NEW_ARRAY(p->arena, int, p->bufs.len + 1);
     for (int i = 0; i < n; i++) {
-        const kn_phase *ph = &p->phases.data[i];
+        const kn_phase *ph = p->lowered.data[i];
         level[i] = kn_planner_round(p, i) * n;
         for (int v = 0; v < ph->nest.values.len; v++) {
             int buf =
@@ -619,17 +660,27 @@ static void order_phases(kn_planner *p)
         start[level[i] + 1]++;
     for (int l = 0; l <= highest; l++)
         start[l + 1] += start[l];
-    kn_phase *phases = KN_NEW_ARRAY(p->arena, kn_phase, n + 1);
+    const kn_phase **phases = KN_NEW_ARRAY(p->arena, const kn_phase *, n + 1);
     int *region_of = KN_NEW_ARRAY(p->arena, int, n + 1);
     for (int i = 0; i < n; i++) {
         int at = start[level[i]]++;
-        phases[at] = p->phases.data[i];
+        phases[at] = p->lowered.data[i];
         region_of[at] = p->region_of.data[i];
     }
-    p->phases.data = phases;
-    p->phases.cap = n + 1;
+    p->lowered.data = phases;
+    p->lowered.cap = n + 1;
     p->region_of.data = region_of;
     p->region_of.cap = n + 1;
+}
+
+void kn_planner_take_phases(kn_planner *p)
+{
+    p->phases.data = KN_NEW_ARRAY(p->arena, kn_phase, p->lowered.len + 1);
+    p->phases.len = p->lowered.len;
+    p->phases.cap = p->lowered.len + 1;
+    for (int i = 0; i < p->lowered.len; i++)
+        p->phases.data[i] =
+            p->raws ? kn_phase_copy(p->arena, p->lowered.data[i]) : *p->lowered.data[i];
 }
 
 /* Lists what ranks have of each node, in order. */
@@ -694,7 +745,7 @@ kn_status kn_lower(kn_planner *p)
     kn_materialise(p);
     lowered *of = KN_NEW_ARRAY(p->arena, lowered, g->nodes.len + 1);
     for (int i = 0; i < p->regions->list.len; i++)
-        if (!lower_region(p, i, of))
+        if (!add_region(p, i, of))
             return KN_OK; /* p->blocked is set */
     order_phases(p);
     return KN_OK;

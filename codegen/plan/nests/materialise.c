@@ -5,6 +5,7 @@
  * marked to be computed again by each region that reads it. Reductions always have a buffer. */
 #include <string.h>
 
+#include "base/work.h"
 #include "codegen/model/machine.h"
 #include "codegen/plan/nests/planner.h"
 #include "ir/view.h"
@@ -56,7 +57,7 @@ static bool add_operands(const placer *pl, const kn_node *x, expression *e)
         return false;
     e->arithmetic += kn_ops[x->op].cost;
     for (int k = 0; k < x->nin; k++) {
-        const kn_node *base = kn_use_of(pl->g, x, k).base;
+        const kn_node *base = kn_base_of(pl->g, x, k);
         bool known = kn_is_uniform_leaf(base);
         for (int i = 0; i < e->leaves; i++)
             known = known || e->leaf[i] == base;
@@ -214,7 +215,7 @@ static void compute_again(placer *pl, const kn_node *x)
 {
     pl->p->again[x->id] = true;
     for (int k = 0; k < x->nin; k++) {
-        const kn_node *base = kn_use_of(pl->g, x, k).base;
+        const kn_node *base = kn_base_of(pl->g, x, k);
         if (is_inner(pl, base))
             compute_again(pl, base);
         else if (kn_is_value(base))
@@ -243,7 +244,7 @@ static void find_crossing(placer *pl)
             continue;
         }
         for (int k = 0; k < user->nin; k++) {
-            const kn_node *base = kn_use_of(pl->g, user, k).base, *x = kn_view_root(base);
+            const kn_node *base = kn_base_of(pl->g, user, k), *x = kn_view_root(base);
             if (x != base)
                 pl->regrouped[x->id] = true;
             if (pl->p->regions->of[x->id] == pl->p->regions->of[i])
@@ -360,6 +361,7 @@ void kn_materialise(kn_planner *p)
     p->buf_of_node = KN_NEW_ARRAY(p->arena, int, n + 1);
     p->again = KN_NEW_ARRAY(p->arena, bool, n + 1);
     memset(p->buf_of_node, -1, sizeof(int) * (size_t)n);
+    kn_work(n / 2);
     find_crossing(&pl);
     while (p->problem->fusion && decide_all(&pl)) {
     }

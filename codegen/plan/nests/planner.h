@@ -30,6 +30,22 @@ typedef struct kn_shapes {
     kn_finder found;
 } kn_shapes;
 
+/* What a region was lowered to: a phase without stores is none. */
+typedef KN_VEC(int64_t) kn_raw_key;
+typedef struct kn_raw {
+    kn_raw_key key;           /* all that lowering it read */
+    const kn_phase *phase;    /* those that are the same are one */
+    kn_extent_params extents; /* that it was the first to use */
+} kn_raw;
+/* Those of one graph, so that nothing is lowered twice. They decide nothing. */
+typedef struct kn_raws {
+    kn_arena *arena;
+    const kn_graph *graph; /* that keys are of */
+    KN_VEC(kn_raw *) list;
+    kn_finder by_key, by_phase;
+    kn_raw_key key; /* of the region that was asked for last; empty: it is of another graph */
+} kn_raws;
+
 typedef struct kn_planner {
     kn_arena *arena;
     const kn_problem *problem;
@@ -37,9 +53,10 @@ typedef struct kn_planner {
     kn_bufs bufs;
     KN_VEC(int) align; /* alignment in bytes of the first buffers: kn_planner_site() */
     kn_extent_params extents;
-    kn_finder extents_by; /* the addresses of their sizes, resolved */
-    kn_phases phases;
-    int exports;           /* of local phases */
+    kn_finder extents_by;             /* the addresses of their sizes, resolved */
+    KN_VEC(const kn_phase *) lowered; /* raw phases as they were lowered */
+    kn_phases phases;                 /* the same, to be rewritten */
+    int exports;                      /* of local phases */
     KN_VEC(int) region_of; /* per phase: its region; an unfused plan has a kernel for each */
     /* per graph node: the buffer of a value that goes through memory; -1: none */
     int *buf_of_node;
@@ -54,12 +71,21 @@ typedef struct kn_planner {
     /* a reshape that these strides do not allow as a view */
     const kn_node *blocked;
     kn_shapes *shapes;
+    kn_raws *raws; /* NULL: none */
 } kn_planner;
 
 /* ---- the files of this folder ---- */
 
-/* lower.c. Stops with KN_OK and p->blocked set when an input must be made compact first. */
+/* lower.c. Sets `lowered`, and region_of. Stops with KN_OK and p->blocked set when an input must be made compact first. */
 kn_status kn_lower(kn_planner *p);
+/* recall.c: what this region was lowered to; NULL where it was not yet. Then, what it was lowered to in memory of p->raws
+ * since `here`, which is kept with its extents from number `extents` on. */
+const kn_phase *kn_raw_recall(kn_planner *p, const kn_region *region);
+const kn_phase *kn_raw_keep(kn_planner *p, const kn_phase *phase, int extents, kn_arena_mark here);
+/* lower.c: sets `phases`. What belongs to p->raws is copied. */
+void kn_planner_take_phases(kn_planner *p);
+/* lower.c: adds an extent that is not there. */
+void kn_planner_add_extent(kn_planner *p, kn_extent_param extent);
 /* materialise.c: sets buf_of_node, again and elsewhere. */
 void kn_materialise(kn_planner *p);
 /* planner.c: what binding needs, with the planner's buffers or with a kernel's. */

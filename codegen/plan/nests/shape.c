@@ -39,6 +39,16 @@ static kn_phase *copies(kn_arena *a, const kn_phase *phases, int n)
     return copy;
 }
 
+/* What shaping made, without all that it allocated beside. */
+static const kn_phase *kept(kn_arena *a, const kn_phase *phases, int n)
+{
+    kn_phase *copy = copies(a, phases, n);
+    for (int i = 0; i < n; i++)
+        for (int x = 0; x < copy[i].nest.naxes; x++)
+            copy[i].nest.axes[x].name = kn_strdup(a, copy[i].nest.axes[x].name);
+    return copy;
+}
+
 static kn_phase *shaped(const kn_site *at, const kn_phase *raw, int n, bool alone)
 {
     kn_phase *phases = copies(at->arena, raw, n);
@@ -76,10 +86,9 @@ kn_shaped *kn_shape(kn_planner *p, const kn_phase *raw, int n, bool alone)
     for (int i = -1; (i = kn_finder_next(&all->found, hash, i)) >= 0;)
         if (is_of(all->list.data[i], &layouts, raw, n, alone))
             return all->list.data[i];
-    at.arena = all->arena;
     kn_shaped *s = KN_NEW(all->arena, kn_shaped);
     *s = (kn_shaped){.raw = copies(all->arena, raw, n),
-                     .phases = shaped(&at, raw, n, alone),
+                     .phases = kept(all->arena, shaped(&at, raw, n, alone), n),
                      .n = n,
                      .alone = alone};
     kn_copy_vec(all->arena, &s->layouts, &layouts);
