@@ -10,7 +10,7 @@
 /* Runs of a kernel that are interpreted, at least: what runs once is not worth compiling. */
 enum { RUNS = 1 };
 /* Threads that compile, and no more than there are cores. */
-enum { MOST_WORKERS = 4 };
+enum { MOST_WORKERS = 8 };
 
 typedef enum state {
     NEW,  /* nobody has asked for it; its text may be there */

@@ -140,9 +140,9 @@ kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, int phase, kn_c_case of)
     kn_text t = kn_text_new(a);
     kn_c_text out = {0};
     kn_put(&t, kn_c_is_wide(&k->phases.data[phase]) ? wide : "");
-    kn_putf(&t, "#define KN_STREAMS(c) %d\n#define KN_RUNS(c) %d\n#define KN_IS_WHOLE(n, lanes) %s\n",
-            of.streams, of.runs,
-            of.whole ? "((lanes) <= KN_FOLD_LANES || (n) % (lanes) == 0)" : "0");
+    kn_putf(
+        &t, "#define KN_STREAMS(c) %d\n#define KN_RUNS(c) %d\n#define KN_IS_WHOLE(n, lanes) %s\n",
+        of.streams, of.runs, of.whole ? "((lanes) <= KN_FOLD_LANES || (n) % (lanes) == 0)" : "0");
     kn_put(&t, kn_c_prelude);
     kn_put(&t, kn_c_functions);
     kn_put(&t, kn_c_helpers);

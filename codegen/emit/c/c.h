@@ -39,7 +39,7 @@ typedef enum kn_c_mode {
     KN_C_MODES
 } kn_c_mode;
 
-/* A mode, and what else of a call's numbers its text relies on. One for all of them would be up to twice as long. */
+/* A mode, and what else of a call's numbers its text relies on. One for all of them takes up to four times as long to compile. */
 typedef struct kn_c_case {
     kn_c_mode mode;
     bool streams; /* kn_c_call.stream */

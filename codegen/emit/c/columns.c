@@ -62,7 +62,8 @@ static void put_vectors_of_members(kn_c_writing *g, int loop, int count)
     kn_c_line(w, "i64 taken = 0, from;");
     kn_c_open(w, "do");
     kn_c_line(w, "from = KN_MIN(taken, n - KN_COLUMN_LANES);");
-    kn_c_line(w, "const int again = KN_IS_WHOLE(n, KN_COLUMN_LANES) ? 0 : (int)(taken - from); /* so many lanes were taken before */");
+    kn_c_line(w, "/* so many lanes were taken before */");
+    kn_c_line(w, "const int again = KN_IS_WHOLE(n, KN_COLUMN_LANES) ? 0 : (int)(taken - from);");
     kn_c_line(w, "(void)again;");
     put_member_fetches(g, loop, count, " + from", "KN_COLUMN_LANES");
     w->vectors = true;
@@ -156,7 +157,8 @@ static void put_cached_members(kn_c_writing *g, int loop, int count)
         put_lanes_of_members(g, loop, count, false);
         return;
     }
-    kn_c_open(w, gains ? "if (KN_IS_WHOLE(n, KN_COLUMN_LANES) || n >= KN_COLUMN_LANES)" : "if (KN_TERMS && n >= KN_COLUMN_LANES)");
+    kn_c_open(w, gains ? "if (KN_IS_WHOLE(n, KN_COLUMN_LANES) || n >= KN_COLUMN_LANES)"
+                       : "if (KN_TERMS && n >= KN_COLUMN_LANES)");
     put_vectors_of_members(g, loop, count);
     w->indent--;
     kn_c_open(w, "} else");

@@ -18,10 +18,11 @@ static void put_fetches(kn_c_writing *g, int loop)
                       kn_c_number_of(w->ph, false, v) + 2 + w->axis);
 }
 
+/* From `from` to n: compilers see that these are less than a vector of the narrowest elements. */
 static void put_rest(kn_c_writing *g, int loop)
 {
     kn_c_open(g->w, "if (!KN_IS_WHOLE(n, KN_FOLD_LANES) && from < n)");
-    kn_c_put_lanes_from(g, loop, "n - from");
+    kn_c_put_lanes_from(g, loop, "(n & (KN_FOLD_LANES - 1))");
     kn_c_close(g->w);
 }
 
