@@ -87,8 +87,10 @@ static const char *const always[] = {
 
 /* Threading jumps makes branches of selections by constants, as of clip(x, 0, 1), before loops become vectors.
  * Splitting paths moves the conversion of KN_TO_i64(x) to a float behind that of x to an integer, and gcc takes both for
- * trunc(x) then, which keeps -0: that is wrong, unless traps are honoured, which would leave no vectors. */
-static const char *const of_gcc[] = {"-fno-thread-jumps", "-fno-tree-pre", "-fno-split-paths"};
+ * trunc(x) then, which keeps -0: that is wrong, unless traps are honoured, which would leave no vectors.
+ * Half of a linker's time is the C library, whose functions are found without it: each process has them. */
+static const char *const of_gcc[] = {"-fno-thread-jumps", "-fno-tree-pre", "-fno-split-paths",
+                                     "-nostdlib"};
 
 /* Up to a NULL. What is compiled is checked as the library is, if the same compiler can. */
 static void put_flags(const kn_cc *cc, const char *flags[MAX_FLAGS])
@@ -192,6 +194,8 @@ static kn_status run(kn_cc *cc, const char *name, const char *source, const char
     argv[n++] = "-o";
     argv[n++] = object;
     argv[n++] = "-lm";
+    if (!cc->host.clang)
+        argv[n++] = "-lgcc";
     argv[n] = NULL;
     __atomic_fetch_add(&cc->base.compiler_calls, 1, __ATOMIC_RELAXED);
     int status = kn_host_run((char *const *)argv, out, sizeof out, &cc->running);

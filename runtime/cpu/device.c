@@ -118,17 +118,17 @@ static kn_status cpu_sync(kn_device *dev, void *stream)
     return KN_OK;
 }
 
-/* For phases that are walked as the numbers that they have now say. */
+/* For what the numbers that phases have now say. */
 static kn_status prepare_native(cpu_device *dev, const kn_kernel *kernel, kn_cpu_code *code)
 {
-    const size_t size = sizeof(kn_c_mode) * ((size_t)kernel->phases.len + 1);
-    kn_c_mode *modes = dev->from.alloc(dev->from.user, size);
-    if (!modes)
+    const size_t size = sizeof(kn_c_case) * ((size_t)kernel->phases.len + 1);
+    kn_c_case *cases = dev->from.alloc(dev->from.user, size);
+    if (!cases)
         return kn_fail(KN_MEMORY, "out of memory: kernel %s", kernel->name);
     for (int i = 0; i < kernel->phases.len; i++)
-        modes[i] = kn_cpu_mode(&code->plan->phases[i], &kernel->phases.data[i]);
-    kn_status status = kn_native_prepare(dev->machine.native, kernel, modes, &code->native);
-    dev->from.release(dev->from.user, modes);
+        cases[i] = kn_cpu_case(&dev->machine, &code->plan->phases[i], &kernel->phases.data[i]);
+    kn_status status = kn_native_prepare(dev->machine.native, kernel, cases, &code->native);
+    dev->from.release(dev->from.user, cases);
     return status;
 }
 

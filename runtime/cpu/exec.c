@@ -422,20 +422,43 @@ int kn_cpu_run_axis(const kn_phase *p, bool cols)
     return axes > 1 ? (cols ? p->nest.ngroup : p->nest.naxes) - 1 : -1;
 }
 
+static kn_c_extents extents_of(const kn_phase *p, bool cols, const kn_cpu_machine *machine)
+{
+    const int axis = kn_cpu_run_axis(p, cols);
+    return (kn_c_extents){.groups = p->nest.groups,
+                          .members = p->nest.members,
+                          .run = axis < 0 ? 0 : p->nest.axes[axis].extent,
+                          .splits = p->how.split ? p->num.splits : 0,
+                          .chunk = p->num.chunk,
+                          .tiles = -1,
+                          .stream = machine->stream,
+                          .threads = kn_pool_threads(machine->pool)};
+}
+
+/* Are all blocks of lanes whole vectors? */
+static bool is_whole(const kn_phase *p, bool cols, const kn_c_cut *cut)
+{
+    const int first = cols ? 0 : p->nest.ngroup, end = cols ? p->nest.ngroup : p->nest.naxes;
+    return first < end && p->nest.axes[end - 1].extent % KN_FOLD_LANES == 0 &&
+           cut->most % KN_FOLD_LANES == 0 && (cols || cut->part % KN_FOLD_LANES == 0);
+}
+
+kn_c_case kn_cpu_case(const kn_cpu_machine *machine, const kn_phase_plan *plan, const kn_phase *p)
+{
+    const kn_c_mode mode = kn_cpu_mode(plan, p);
+    const bool cols = mode == KN_C_COLS;
+    const kn_c_shape shape = kn_cpu_shape(plan, p, true);
+    const kn_c_extents e = extents_of(p, cols, machine);
+    const kn_c_cut cut = kn_cut(&shape, cols, &e);
+    return (kn_c_case){mode, cut.stream, cut.run != 0, is_whole(p, cols, &cut)};
+}
+
 /* Divides the job for the threads of a machine; true if it is worth several. */
 static bool cut(kn_job *job, const kn_cpu_machine *machine, bool compiled)
 {
     const kn_phase *p = job->phase;
     const kn_c_shape shape = kn_cpu_shape(job->plan, p, compiled);
-    const int axis = kn_cpu_run_axis(p, job->cols);
-    kn_c_extents e = {.groups = p->nest.groups,
-                      .members = p->nest.members,
-                      .run = axis < 0 ? 0 : p->nest.axes[axis].extent,
-                      .splits = p->how.split ? p->num.splits : 0,
-                      .chunk = p->num.chunk,
-                      .tiles = -1,
-                      .stream = machine->stream,
-                      .threads = kn_pool_threads(machine->pool)};
+    kn_c_extents e = extents_of(p, job->cols, machine);
     if (job->tile_rows) {
         int64_t area =
             p->nest.axes[p->nest.naxes - 2].extent * p->nest.axes[p->nest.naxes - 1].extent;
@@ -650,10 +673,11 @@ static kn_status run_phase(const kn_cpu_machine *machine, const kn_cpu_code *cod
     kn_native_phase native;
     if (p->nest.groups == 0)
         return KN_OK;
-    kn_c_mode mode = kn_cpu_mode(job->plan, p);
+    const kn_c_case of = kn_cpu_case(machine, job->plan, p);
+    const kn_c_mode mode = of.mode;
     job->cols = mode == KN_C_COLS;
     job->tile_rows = job->tile_columns = mode == KN_C_TILES ? KN_TILE : 0;
-    KN_TRY(kn_native_get(machine->native, code->native, job->kernel, i, mode, &native));
+    KN_TRY(kn_native_get(machine->native, code->native, job->kernel, i, of, &native));
     kn_bad_index bad = {0};
     job->bad = &bad;
     const bool scatters = job->cols && p->how.scatter_sum; /* compiled code takes all members */

@@ -31,6 +31,8 @@ kn_status kn_cpu_run(const kn_cpu_machine *machine, const kn_cpu_code *code,
 
 /* How a phase of these numbers is walked. */
 kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p);
+/* The case of the text that computes it. */
+kn_c_case kn_cpu_case(const kn_cpu_machine *machine, const kn_phase_plan *plan, const kn_phase *p);
 
 /* How its work is divided, and the axis whose runs blocks respect; -1: lanes are along one axis at most. Compiled code takes
  * short rows that a gather finds one by one within a block, and narrower tiles of columns: no result depends on where a

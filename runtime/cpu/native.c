@@ -10,7 +10,7 @@
 /* Runs of a kernel that are interpreted, at least: what runs once is not worth compiling. */
 enum { RUNS = 1 };
 /* Threads that compile, and no more than there are cores. */
-enum { MOST_WORKERS = 4 };
+enum { MOST_WORKERS = 8 };
 
 typedef enum state {
     NEW,  /* nobody has asked for it; its text may be there */
@@ -18,18 +18,18 @@ typedef enum state {
     DONE, /* it is there, or cannot be had: code is NULL */
 } state;
 
-/* A phase by one mode, as code. */
+/* A phase in one case, as code. */
 typedef struct code {
     void *handle; /* of the shared object */
     kn_native_phase phase;
     kn_loop loops[];
 } code;
 
-/* A phase by one mode. */
+/* A phase in one case. */
 typedef struct item {
     int state; /* atomic, set with the lock held */
     int phase;
-    kn_c_mode mode;
+    kn_c_case of;
     code *code;     /* NULL: none */
     kn_arena arena; /* the text's, until it is compiled */
     kn_c_text text;
@@ -44,7 +44,7 @@ struct kn_native_kernel {
     int nphases;
     int runs;     /* atomic: of its phases */
     int users;    /* with the lock held: its owner, and those who compile it */
-    item items[]; /* KN_C_MODES a phase */
+    item items[]; /* KN_C_CASES a phase */
 };
 
 struct kn_native {
@@ -122,7 +122,7 @@ typedef struct writing {
 static kn_status write_text(void *user)
 {
     writing *w = user;
-    w->it->text = kn_c_source(&w->it->arena, w->kernel, w->it->phase, w->it->mode);
+    w->it->text = kn_c_source(&w->it->arena, w->kernel, w->it->phase, w->it->of);
     return KN_OK;
 }
 
@@ -210,7 +210,7 @@ static void release(kn_native *n, kn_native_kernel *kernel)
     pthread_mutex_unlock(&n->lock);
     if (!last)
         return;
-    for (int i = 0; i < kernel->nphases * KN_C_MODES; i++) {
+    for (int i = 0; i < kernel->nphases * KN_C_CASES; i++) {
         drop_code(n, &kernel->items[i]);
         drop_text(&kernel->items[i]);
     }
@@ -339,7 +339,7 @@ static kn_status compile_later(kn_native *n, item *it, const kn_kernel *k)
 /* All that a run of the kernel as it was prepared takes: they are compiled side by side. */
 static kn_status compile_prepared(kn_native *n, kn_native_kernel *kernel, const kn_kernel *k)
 {
-    for (int i = 0; i < kernel->nphases * KN_C_MODES; i++) {
+    for (int i = 0; i < kernel->nphases * KN_C_CASES; i++) {
         item *it = &kernel->items[i];
         if (it->prepared && __atomic_load_n(&it->state, __ATOMIC_ACQUIRE) == NEW)
             KN_TRY(compile_later(n, it, k));
@@ -349,7 +349,7 @@ static kn_status compile_prepared(kn_native *n, kn_native_kernel *kernel, const 
 
 static kn_native_kernel *new_kernel(kn_native *n, const kn_kernel *k)
 {
-    const size_t items = (size_t)k->phases.len * KN_C_MODES;
+    const size_t items = (size_t)k->phases.len * KN_C_CASES;
     const size_t size = sizeof(kn_native_kernel) + items * sizeof(item);
     kn_native_kernel *kernel = n->from.alloc(n->from.user, size);
     char *name = n->from.alloc(n->from.user, strlen(k->name) + 1);
@@ -366,13 +366,13 @@ static kn_native_kernel *new_kernel(kn_native *n, const kn_kernel *k)
     kernel->users = 1;
     for (int i = 0; i < (int)items; i++) {
         kernel->items[i].kernel = kernel;
-        kernel->items[i].phase = i / KN_C_MODES;
-        kernel->items[i].mode = (kn_c_mode)(i % KN_C_MODES);
+        kernel->items[i].phase = i / KN_C_CASES;
+        kernel->items[i].of = kn_c_case_at(i % KN_C_CASES);
     }
     return kernel;
 }
 
-kn_status kn_native_prepare(kn_native *n, const kn_kernel *k, const kn_c_mode *modes,
+kn_status kn_native_prepare(kn_native *n, const kn_kernel *k, const kn_c_case *cases,
                             kn_native_kernel **out)
 {
     *out = NULL;
@@ -383,14 +383,14 @@ kn_status kn_native_prepare(kn_native *n, const kn_kernel *k, const kn_c_mode *m
         return kn_fail(KN_MEMORY, "out of memory: kernel %s", k->name);
     kn_status status = KN_OK;
     for (int p = k->phases.len - 1; p >= 0 && status == KN_OK; p--) {
-        item *it = &kernel->items[p * KN_C_MODES + (int)modes[p]];
+        item *it = &kernel->items[p * KN_C_CASES + kn_c_case_index(cases[p])];
         it->prepared = true;
         status = n->when == KN_NATIVE_BACKGROUND      ? get_text(n, it, k)
                  : n->when == KN_NATIVE_WAIT && p > 0 ? compile_later(n, it, k)
                                                       : compile_now(n, it, k);
     }
     for (int p = 1; p < k->phases.len && status == KN_OK && n->when == KN_NATIVE_WAIT; p++)
-        status = compile_now(n, &kernel->items[p * KN_C_MODES + (int)modes[p]], k);
+        status = compile_now(n, &kernel->items[p * KN_C_CASES + kn_c_case_index(cases[p])], k);
     if (status != KN_OK)
         release(n, kernel);
     else
@@ -407,12 +407,12 @@ void kn_native_discard(kn_native *n, kn_native_kernel *kernel)
 }
 
 kn_status kn_native_get(kn_native *n, kn_native_kernel *kernel, const kn_kernel *k, int phase,
-                        kn_c_mode mode, kn_native_phase *out)
+                        kn_c_case of, kn_native_phase *out)
 {
     *out = (kn_native_phase){0};
     if (!kernel)
         return KN_OK;
-    item *it = &kernel->items[phase * KN_C_MODES + (int)mode];
+    item *it = &kernel->items[phase * KN_C_CASES + kn_c_case_index(of)];
     if (__atomic_load_n(&it->state, __ATOMIC_ACQUIRE) != DONE) {
         if (n->when != KN_NATIVE_BACKGROUND)
             KN_TRY(compile_now(n, it, k));

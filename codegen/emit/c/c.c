@@ -135,16 +135,19 @@ static const char wide[] = "#if defined(__AVX512F__) && !defined(__clang__)\n"
                            "#pragma GCC target(\"prefer-vector-width=512\")\n"
                            "#endif\n";
 
-kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, int phase, kn_c_mode mode)
+kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, int phase, kn_c_case of)
 {
     kn_text t = kn_text_new(a);
     kn_c_text out = {0};
     kn_put(&t, kn_c_is_wide(&k->phases.data[phase]) ? wide : "");
+    kn_putf(
+        &t, "#define KN_STREAMS(c) %d\n#define KN_RUNS(c) %d\n#define KN_IS_WHOLE(n, lanes) %s\n",
+        of.streams, of.runs, of.whole ? "((lanes) <= KN_FOLD_LANES || (n) % (lanes) == 0)" : "0");
     kn_put(&t, kn_c_prelude);
     kn_put(&t, kn_c_functions);
     kn_put(&t, kn_c_helpers);
     kn_put(&t, "\n");
-    out.text = put_walks(&t, k, phase, phase + 1, mode, &out) ? kn_text_str(&t) : NULL;
+    out.text = put_walks(&t, k, phase, phase + 1, of.mode, &out) ? kn_text_str(&t) : NULL;
     return out;
 }
 

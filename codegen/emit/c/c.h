@@ -39,6 +39,25 @@ typedef enum kn_c_mode {
     KN_C_MODES
 } kn_c_mode;
 
+/* A mode, and what else of a call's numbers its text relies on. One for all of them takes up to four times as long to compile. */
+typedef struct kn_c_case {
+    kn_c_mode mode;
+    bool streams; /* kn_c_call.stream */
+    bool runs;    /* kn_c_call.run is not 0 */
+    bool whole;   /* all blocks, and runs of lanes, are whole vectors of KN_FOLD_LANES */
+} kn_c_case;
+
+/* How many there are, and which of them it is. */
+enum { KN_C_CASES = 8 * KN_C_MODES };
+static inline int kn_c_case_index(kn_c_case of)
+{
+    return 8 * (int)of.mode + 4 * of.streams + 2 * of.runs + of.whole;
+}
+static inline kn_c_case kn_c_case_at(int index)
+{
+    return (kn_c_case){(kn_c_mode)(index / 8), index / 4 % 2, index / 2 % 2, index % 2};
+}
+
 typedef struct kn_c_phase {
     const char *function; /* its name; NULL: there is none */
     int slots, rows;      /* arrays of a block, and of a row, that a worker needs */
@@ -67,10 +86,10 @@ int kn_c_owner(const kn_phase *p, int r);
 bool kn_c_has_variance(const kn_phase *p, int stage);
 /* Why no C is written for a phase; NULL: it is. */
 const char *kn_c_refusal(const kn_phase *p);
-/* A phase of a kernel, if it can be walked so, as one translation unit; in arena `a`. */
-kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, int phase, kn_c_mode mode);
+/* A phase of a kernel for calls of one case, if it can be walked so, as one translation unit; in arena `a`. */
+kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, int phase, kn_c_case of);
 const char *kn_c_mode_text(kn_c_mode mode);
-/* All phases that can be walked so, without what all texts begin with, to `t`. */
+/* All phases that can be walked so, for all calls, without what all texts begin with, to `t`. */
 kn_c_text kn_c_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode);
 
 /* ---- kn_c_call.num ----

@@ -62,7 +62,8 @@ static void put_vectors_of_members(kn_c_writing *g, int loop, int count)
     kn_c_line(w, "i64 taken = 0, from;");
     kn_c_open(w, "do");
     kn_c_line(w, "from = KN_MIN(taken, n - KN_COLUMN_LANES);");
-    kn_c_line(w, "const int again = (int)(taken - from); /* so many lanes were taken before */");
+    kn_c_line(w, "/* so many lanes were taken before */");
+    kn_c_line(w, "const int again = KN_IS_WHOLE(n, KN_COLUMN_LANES) ? 0 : (int)(taken - from);");
     kn_c_line(w, "(void)again;");
     put_member_fetches(g, loop, count, " + from", "KN_COLUMN_LANES");
     w->vectors = true;
@@ -76,14 +77,18 @@ static void put_vectors_of_members(kn_c_writing *g, int loop, int count)
     kn_c_close_as(w, "} while ((taken = from + KN_COLUMN_LANES) < n);");
 }
 
-static void put_lanes_of_members(kn_c_writing *g, int loop, int count, bool unrolled)
+/* few: there are less than a vector of lanes. */
+static void put_lanes_of_members(kn_c_writing *g, int loop, int count, bool few)
 {
     kn_c_writer *w = g->w;
     put_member_fetches(g, loop, count, "", "n");
-    kn_c_line(w, "KN_LANES");
+    if (!few)
+        kn_c_line(w, "KN_LANES");
     kn_c_open(w, "for (i64 l = 0; l < n; l++)");
+    if (few)
+        kn_c_line(w, "KN_SCALAR;");
     kn_c_put_accs(g, loop);
-    if (count > 1 && unrolled)
+    if (count > 1 && !few)
         kn_c_line(w, "KN_UNROLL");
     const bool opened = opens_members(g, count);
     kn_c_put_lane(g, loop);
@@ -98,9 +103,9 @@ static void put_lanes_of_members(kn_c_writing *g, int loop, int count, bool unro
 static void put_stored_members(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
-    kn_c_open(w, "if (n >= KN_COLUMN_LANES)");
+    kn_c_open(w, "if (KN_IS_WHOLE(n, KN_COLUMN_LANES) || n >= KN_COLUMN_LANES)");
     opens_members(g, 1);
-    kn_c_line(w, "const i64 whole = n - n %% KN_WHOLE_LANES(%d);", kn_c_narrowest(g, loop));
+    kn_c_line(w, "const i64 whole = n & -KN_WHOLE_LANES(%d);", kn_c_narrowest(g, loop));
     kn_c_line(w, "KN_LANES");
     kn_c_open(w, "for (i64 l = 0; l < whole; l++)");
     kn_c_put_lane(g, loop);
@@ -111,7 +116,7 @@ static void put_stored_members(kn_c_writing *g, int loop)
     kn_c_close(w);
     w->indent--;
     kn_c_open(w, "} else");
-    put_lanes_of_members(g, loop, 1, false);
+    put_lanes_of_members(g, loop, 1, true);
     kn_c_close(w);
 }
 
@@ -149,14 +154,15 @@ static void put_cached_members(kn_c_writing *g, int loop, int count)
         return;
     }
     if (!gains && !(can && count > 1 && sums_floats(g, loop))) {
-        put_lanes_of_members(g, loop, count, true);
+        put_lanes_of_members(g, loop, count, false);
         return;
     }
-    kn_c_open(w, gains ? "if (n >= KN_COLUMN_LANES)" : "if (KN_TERMS && n >= KN_COLUMN_LANES)");
+    kn_c_open(w, gains ? "if (KN_IS_WHOLE(n, KN_COLUMN_LANES) || n >= KN_COLUMN_LANES)"
+                       : "if (KN_TERMS && n >= KN_COLUMN_LANES)");
     put_vectors_of_members(g, loop, count);
     w->indent--;
     kn_c_open(w, "} else");
-    put_lanes_of_members(g, loop, count, !gains);
+    put_lanes_of_members(g, loop, count, gains);
     kn_c_close(w);
 }
 

@@ -570,6 +570,18 @@ KN_TURN(u64, 2)
 #define KN_SOME(n) ((n) + ((n) == 0)) /* what may be divided by: an axis may be empty */
 #define KN_MIN(a, b) ((a) < (b) ? (a) : (b))
 
+/* What is known of a call when its text is compiled begins the text: what other calls would take is left out then. */
+#ifndef KN_STREAMS
+#define KN_STREAMS(c) ((c)->stream)
+#endif
+#ifndef KN_RUNS
+#define KN_RUNS(c) ((c)->run != 0)
+#endif
+/* Are n lanes, of a block or a run, whole vectors of so many? */
+#ifndef KN_IS_WHOLE
+#define KN_IS_WHOLE(n, lanes) ((n) % (lanes) == 0)
+#endif
+
 /* Where blocks end: lanes left of a run, and of a step of it. */
 typedef struct kn_blocks {
     i64 run, step;
@@ -578,7 +590,7 @@ typedef struct kn_blocks {
 static inline kn_blocks kn_start(const kn_c_call *c, i64 lane)
 {
     kn_blocks b = {0, 0};
-    if (c->run) {
+    if (KN_RUNS(c)) {
         i64 within = lane % c->run;
         b.run = c->run - within;
         b.step = c->run_step - within % c->run_step;
@@ -589,7 +601,7 @@ static inline kn_blocks kn_start(const kn_c_call *c, i64 lane)
 /* The end of the block that begins at lane i. */
 static inline i64 kn_block_end(const kn_c_call *c, kn_blocks *b, i64 i, i64 end)
 {
-    if (c->run == 0)
+    if (!KN_RUNS(c))
         return KN_MIN(end, i + c->most);
     i64 n = KN_MIN(end - i, KN_MIN(b->run, b->step));
     b->run -= n;

@@ -83,7 +83,7 @@ const char *kn_c_kept_row(kn_c_writer *w, int v)
     const char *there =
         kn_c_printed(w, "(%s *)c->buf[%d]%s", type, at->buf,
                      kn_c_origin(w, at, kn_c_number_of(w->ph, true, w->over[v]), false));
-    return kn_c_can_stream(w, w->over[v]) ? kn_c_printed(w, "c->stream ? %s : %s", row, there)
+    return kn_c_can_stream(w, w->over[v]) ? kn_c_printed(w, "KN_STREAMS(c) ? %s : %s", row, there)
                                           : there;
 }
 

@@ -263,13 +263,12 @@ void kn_c_put_overlapping(kn_c_writing *g, int loop, const char *lanes, bool con
         put_streaming(g, loop, s, lanes);
     } else {
         kn_c_open(w, "do");
+        kn_c_open(w, "do");
         kn_c_put_next_run(g);
         put_lanes(g, loop, lanes, converts);
         kn_c_close_as(w, "} while ((from += %s) + %s <= n);", lanes, lanes);
-        kn_c_open(w, "if (from < n)");
-        kn_c_line(w, "from = n - %s;", lanes);
-        put_lanes(g, loop, lanes, converts);
-        kn_c_close(w);
+        kn_c_close_as(w, "} while (!KN_IS_WHOLE(n, %s) && from < n && (from = n - %s) >= 0);",
+                      lanes, lanes);
     }
     kn_c_close(w);
 }

@@ -410,7 +410,7 @@ static void put_folds_of_runs(kn_c_writing *g)
     if (!folds(g))
         return;
     if (w->mode == KN_C_COLS) {
-        kn_c_open(w, "if (c->run)");
+        kn_c_open(w, "if (KN_RUNS(c))");
         put_folds(g, false);
         kn_c_line(w, "return;");
         kn_c_close(w);

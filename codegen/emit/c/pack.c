@@ -276,7 +276,7 @@ void kn_c_put_packed_block(kn_c_writer *w, int stage)
     const uint64_t in = w->packed_in[stage], out = w->packed_out[stage];
     kn_c_line(w, "s->dense = %s_dense%d(num);", name, stage);
     if (w->strings[stage]) {
-        kn_c_open(w, "if (~s->dense & 0x%llx && (num[%d] | i | stop) %% KN_FOLD_LANES == 0)",
+        kn_c_open(w, "if (~s->dense & 0x%llx && KN_IS_WHOLE(num[%d] | i | stop, KN_FOLD_LANES))",
                   (unsigned long long)(in | out), w->axis);
         kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "i");
         kn_c_line(w, "%s_strung%d(c, s, stop - i, 0);", name, stage);

@@ -17,6 +17,12 @@
 #else
 #define KN_FEW _Pragma("GCC unroll 1")
 #endif
+/* Begins the body of a loop over so few iterations that vectors of it were never full: compilers spend no time on them. */
+#if defined(__clang__)
+#define KN_SCALAR (void)0
+#else
+#define KN_SCALAR __asm__ volatile("")
+#endif
 /* A loop of a few iterations that is unrolled before loops around it become vectors. */
 #if defined(__clang__)
 #define KN_UNROLL _Pragma("clang loop unroll(full)")

@@ -80,7 +80,7 @@ bool kn_c_begin_streams(kn_c_writing *g, int loop, const char *lanes)
     const kn_access *acc = kn_c_store_access(g->w->ph, s);
     const int member = g->w->ph->nest.naxes - 1;
     const bool steps = g->w->members && acc->kind[member] == KN_STRIDE_PARAM;
-    kn_c_open(g->w, "if (c->stream && n >= %s && KN_SUITS_STREAM(q%d, n, %s))", lanes, s,
+    kn_c_open(g->w, "if (KN_STREAMS(c) && n >= %s && KN_SUITS_STREAM(q%d, n, %s))", lanes, s,
               steps ? kn_c_printed(g->w, "step%d", kn_c_member_stride(g->w->ph, true, s)) : "0");
     return true;
 }

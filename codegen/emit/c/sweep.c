@@ -18,10 +18,11 @@ static void put_fetches(kn_c_writing *g, int loop)
                       kn_c_number_of(w->ph, false, v) + 2 + w->axis);
 }
 
+/* From `from` to n: compilers see that these are less than a vector of the narrowest elements. */
 static void put_rest(kn_c_writing *g, int loop)
 {
-    kn_c_open(g->w, "if (from < n)");
-    kn_c_put_lanes_from(g, loop, "n - from");
+    kn_c_open(g->w, "if (!KN_IS_WHOLE(n, KN_FOLD_LANES) && from < n)");
+    kn_c_put_lanes_from(g, loop, "(n & (KN_FOLD_LANES - 1))");
     kn_c_close(g->w);
 }
 
@@ -130,7 +131,7 @@ static void put_short_adding_loop(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     for (int whole = 1; whole >= 0; whole--) {
-        kn_c_open(w, whole ? "if (n %% KN_FOLD_LANES == 0)" : "else");
+        kn_c_open(w, whole ? "if (KN_IS_WHOLE(n, KN_FOLD_LANES))" : "else");
         kn_c_put_accs(g, loop);
         put_vectors(g, loop);
         if (!whole)
@@ -140,10 +141,14 @@ static void put_short_adding_loop(kn_c_writing *g, int loop)
     }
 }
 
-static void put_each_lane(kn_c_writing *g, int loop)
+/* few: there are less than a vector. */
+static void put_each_lane(kn_c_writing *g, int loop, bool few)
 {
-    kn_c_line(g->w, "KN_LANES");
+    if (!few)
+        kn_c_line(g->w, "KN_LANES");
     kn_c_open(g->w, "for (i64 l = 0; l < n; l++)");
+    if (few)
+        kn_c_line(g->w, "KN_SCALAR;");
     kn_c_put_lane(g, loop);
     kn_c_close(g->w);
 }
@@ -196,7 +201,7 @@ static void put_copies(kn_c_writing *g, int loop)
         if (!kn_c_stores_in(g, s, loop))
             continue;
         if (kn_c_streams(g, s, loop)) {
-            kn_c_line(g->w, "if (c->stream)");
+            kn_c_line(g->w, "if (KN_STREAMS(c))");
             kn_c_line(g->w, "    kn_stream(q%d, p%d, (u64)n * sizeof *q%d);", s, v, s);
             kn_c_line(g->w, "else");
         }
@@ -219,16 +224,16 @@ static void put_cached(kn_c_writing *g, int loop)
         put_adding_loop(g, loop);
     } else if (g->l.group || w->ordered || kn_c_stores_over_kept(g, loop) ||
                kn_c_is_long(g, loop)) {
-        put_each_lane(g, loop);
+        put_each_lane(g, loop, false);
     } else if (w->mode == KN_C_SHORT) {
         put_short_loop(g, loop);
     } else {
-        kn_c_open(w, "if (n >= KN_FOLD_LANES)");
+        kn_c_open(w, "if (KN_IS_WHOLE(n, KN_FOLD_LANES) || n >= KN_FOLD_LANES)");
         put_short_loop(g, loop);
         kn_c_close(w);
         kn_c_line(w, "else");
         kn_c_block(w);
-        put_each_lane(g, loop);
+        put_each_lane(g, loop, w->mode == KN_C_ROWS); /* the last tile of each row may be narrow */
         kn_c_close(w);
     }
 }

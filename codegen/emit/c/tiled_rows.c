@@ -144,8 +144,6 @@ static void put_call(kn_c_writer *w, int bufs)
     kn_c_line(w, "__builtin_memcpy(buf, call->buf, %d * sizeof *buf);", w->k->bufs.len);
     kn_c_line(w, "copy.num = seen;");
     kn_c_line(w, "copy.buf = buf;");
-    if (stores_any(w->ph))
-        kn_c_line(w, "copy.stream = 0; /* it stores to a cache */");
     put_arrays(w);
 }
 
@@ -185,6 +183,9 @@ void kn_c_put_tiled_rows(kn_c_writer *w)
     rows.k = tiled_kernel(w);
     rows.ph = &rows.k->phases.data[w->p];
     rows.mode = w->mode == KN_C_TILED_ROWS ? KN_C_ROWS : KN_C_SHORT;
+    if (stores_any(w->ph))
+        kn_put(w->t, "#undef KN_STREAMS /* rows are stored to a cache */\n"
+                     "#define KN_STREAMS(c) 0\n\n");
     kn_c_put_walk(&rows);
     w->slots = rows.slots;
     w->rows = rows.rows;

@@ -154,7 +154,7 @@ static void put_next_tile(kn_c_writer *w, const kn_access *acc, int at, int stor
         return;
     if (acc->kind[w->axis] == KN_STRIDE_ONE) {
         if (store >= 0 && kn_c_can_stream(w, store))
-            kn_c_line(w, "if (!c->stream)");
+            kn_c_line(w, "if (!KN_STREAMS(c))");
         kn_c_line(w, "KN_FETCH_ROWS(%s + below * %s + beyond, %s, rows, columns, %d);", next, step,
                   step, store >= 0);
     } else if (store >= 0 && acc->kind[w->axis] == KN_STRIDE_PARAM) {

@@ -230,7 +230,7 @@ static void put_sweep_of_row(kn_c_writer *w, int stage)
         stage);
     kn_c_line(w, "s->row = i - from;");
     if (w->folds[stage] || w->packs[stage]) {
-        kn_c_open(w, "if (c->run)");
+        kn_c_open(w, "if (KN_RUNS(c))");
         put_block(w, "c", "whole", stage, "i", "stop - i");
         kn_c_line(w, "continue;");
         kn_c_close(w);
@@ -336,7 +336,7 @@ static void put_members(kn_c_writer *w, int stage)
     const char *run = kn_c_printed(
         w, last == p->nest.ngroup ? "stop - m" : "KN_MIN(stop - m, num[%d] - s->i[%d])", last,
         last);
-    kn_c_line(w, w->one_run ? "s->members = %s;" : "s->members = c->run ? %s : 1;", run);
+    kn_c_line(w, w->one_run ? "s->members = %s;" : "s->members = KN_RUNS(c) ? %s : 1;", run);
 }
 
 /* Where a loop over members of a tile's groups begins and ends, of which call, and how many lanes they are. */
@@ -357,7 +357,7 @@ static void put_member_loop(kn_c_writer *w, int stage, const member_loop *of)
     kn_c_line(w, "s->row = (m - %s) * %s;", of->before, of->lanes);
     put_block(w, of->call, "sweep", stage, "start", of->lanes);
     if (w->folds[stage])
-        kn_c_line(w, "if (!c->run) %s_fold%d(c, s, n);", kn_c_state(w), stage);
+        kn_c_line(w, "if (!KN_RUNS(c)) %s_fold%d(c, s, n);", kn_c_state(w), stage);
     kn_c_line(w, "s->fresh = 0;");
     if (last >= first) {
         kn_c_line(w, "s->i[%d] += s->members - 1;", last);
@@ -472,7 +472,7 @@ static void put_cols(kn_c_writer *w)
     kn_c_line(w, "s->part = unit %% c->parts;");
     put_part(w);
     kn_c_line(w, "i64 start = unit / c->parts * c->most;");
-    kn_c_open(w, "if (c->run)");
+    kn_c_open(w, "if (KN_RUNS(c))");
     kn_c_line(
         w, "const i64 tile = unit / c->parts, per_run = (c->run + c->run_step - 1) / c->run_step;");
     kn_c_line(w, "start = tile / per_run * c->run + tile %% per_run * c->run_step;");
@@ -594,7 +594,7 @@ void kn_c_put_walk(kn_c_writer *w)
     default: put_tiles(w); break;
     }
     if (kn_c_streams_any(w))
-        kn_c_line(w, "if (c->stream) KN_END_STREAMS;");
+        kn_c_line(w, "if (KN_STREAMS(c)) KN_END_STREAMS;");
     w->rows *= kn_c_rows_at_once(w);
     kn_c_close(w);
     kn_put(w->t, "\n");

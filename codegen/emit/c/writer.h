@@ -180,7 +180,7 @@ void kn_c_find_lanes(kn_c_writer *w);
 /* Sets w->kept, w->over and w->rows of a walk. */
 void kn_c_place_kept(kn_c_writer *w);
 /* Where value v is kept: "(f32 *)(s->rows + 2 * c->row) + s->row"; of what is kept over a store that may stream, a choice by
- * c->stream. */
+ * KN_STREAMS(). */
 const char *kn_c_kept_row(kn_c_writer *w, int v);
 
 /* ---- transpose.c ---- */
