@@ -22,7 +22,8 @@ static const word walk_words[] = {
     {"linear", FLAG, HOW(linear)}, {"tail", FLAG, HOW(tail)},
     {"by_run", INT, HOW(by_run)},  {"full", INT, HOW(full)},
     {"pack", LONG, NUM(pack)},     {"packed", FLAG, HOW(packed)},
-    {"tile", INT, HOW(tile)},      {"scatter_sum", FLAG, HOW(scatter_sum)}};
+    {"tile", INT, HOW(tile)},      {"scatter_sum", FLAG, HOW(scatter_sum)},
+    {"abreast", FLAG, HOW(abreast)}};
 static const word other_words[] = {{"beside", FLAG, HOW(beside)},
                                    {"reversed", FLAG, HOW(reversed)},
                                    {"resident", FLAG, HOW(resident)},

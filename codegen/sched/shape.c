@@ -41,6 +41,7 @@ void kn_shape_phase(const kn_site *at, kn_phase *ph)
     kn_schedule_cluster(at, ph);
     kn_schedule_mixed_cluster(at, ph);
     kn_schedule_columns(at, ph);
+    kn_schedule_abreast(at, ph);
     if (tiled && takes_rows(at, &rows, ph))
         *ph = rows;
 }
