@@ -17,6 +17,12 @@
 /* Lanes: registers for two blocks of so many threads share a multiprocessor. */
 enum { LANES = 512 };
 
+/* Have the lanes of its tiles all a group? */
+static bool fills_lanes(const kn_phase *ph)
+{
+    return ph->nest.axes[ph->nest.ngroup - 1].extent % kn_cols_width(ph) == 0;
+}
+
 bool kn_lay_abreast(const kn_site *at, kn_phase *ph)
 {
     if (at->target->sm == 0 || ph->how.walk != KN_WALK_COLS || ph->how.packed ||
@@ -30,7 +36,8 @@ bool kn_lay_abreast(const kn_site *at, kn_phase *ph)
     with.how.tile = with.how.transposes.len = with.how.steps = 0;
     kn_schedule_vectors(at, &with);
     kn_bind_abreast(at, &with, LANES);
-    if (kn_members_abreast(&with) < 2)
+    if (kn_members_abreast(&with) < 2 ||
+        (ph->how.vec == with.how.vec && !ph->how.abreast && fills_lanes(ph)))
         return false;
     *ph = with;
     return true;

@@ -1,4 +1,6 @@
 /* Split reductions: into how many ranges, and whether that pays. */
+#include <math.h>
+
 #include "codegen/model/machine.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
@@ -146,13 +148,30 @@ static kn_range ranges_of(const kn_site *at, const kn_phase *ph, bool forced)
 /* Predicted nanoseconds of what has the ranges, with all of its sweeps, and of merging its partial results. */
 static double ranges_ns(const kn_site *at, const kn_phase *ph, const kn_range *ranges)
 {
+    enum { AT_ONCE = 4 }; /* steps of a phase that merges; a local phase takes one after the other */
     kn_phase split = *ph;
     kn_leave_cluster(&split);
     split.how.split = true;
     split.num.splits = ranges->n;
     split.num.chunk = ranges->length;
-    return kn_predict_phase_ns(at, &split) +
-           merging_columns_ns(ph, kn_machine_of(at->target), ranges->n);
+    const double merging = merging_columns_ns(ph, kn_machine_of(at->target), ranges->n);
+    return kn_predict_phase_ns(at, &split) + (ranges->resident ? merging : merging / AT_ONCE);
+}
+
+/* Lays the phase abreast and sets its ranges, if it will be quicker so than with the ranges that it has. */
+static bool ranges_abreast(const kn_site *at, kn_phase *ph, bool forced, kn_range *ranges)
+{
+    kn_phase with = *ph;
+    if (ph->how.tile || ph->how.abreast || !kn_lay_abreast(at, &with))
+        return false;
+    const kn_range wide = ranges_of(at, &with, forced);
+    const double ns = wide.n > 1 ? ranges_ns(at, &with, &wide) : INFINITY;
+    if (wide.n < 2 || ns > ranges_ns(at, ph, &wide) ||
+        (ranges->n > 1 && ns >= ranges_ns(at, ph, ranges)))
+        return false;
+    *ph = with;
+    *ranges = wide;
+    return true;
 }
 
 kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
@@ -168,16 +187,11 @@ kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
     if (kn_is_invariant(ph) && !forced)
         return invariant_ranges(ph, target);
     kn_range ranges = ranges_of(at, ph, forced);
-    kn_phase abreast = *ph, *split = &abreast;
-    if (!ph->how.tile && kn_lay_abreast(at, &abreast)) {
-        const kn_range wide = ranges_of(at, &abreast, forced);
-        if (wide.n > 1 && (ranges.n < 2 || ranges_ns(at, &abreast, &wide) < ranges_ns(at, ph, &ranges)))
-            ranges = wide;
-        else
-            abreast = *ph;
-    }
+    kn_phase abreast = *ph;
+    const bool wide = ranges_abreast(at, &abreast, forced, &ranges);
     return forced || nothing_keeps(ph, target) ||
-                   split_ns(split, at->bufs, target, &ranges) < kn_predict_phase_ns(at, ph)
+                   split_ns(wide ? &abreast : ph, at->bufs, target, &ranges) <
+                       kn_predict_phase_ns(at, ph)
                ? ranges
                : whole;
 }

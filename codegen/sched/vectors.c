@@ -550,7 +550,7 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
     forget_scalarised(ph);
     ph->how.vec = widest < 2 ? 8 : 16 / widest;
     ph->how.lanes = ph->how.mixed ? 0 : KN_COLS_LANES;
-    if (ph->how.walk == KN_WALK_COLS && ph->how.vec > 4)
+    if (ph->how.walk == KN_WALK_COLS && !ph->how.abreast && ph->how.vec > 4)
         ph->how.vec = 4;
     if (va < 0 || ph->universal || spills_vectors(ph, target))
         ph->how.vec = 1;
