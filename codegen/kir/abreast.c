@@ -1,31 +1,21 @@
 /* Columns abreast: codegen/sched/abreast.c says what they are. */
-#include "codegen/kir/call.h"
 #include "codegen/kir/phase.h"
-
-int kn_members_abreast(const kn_phase *p)
-{
-    const int64_t columns = p->nest.axes[p->nest.ngroup - 1].extent;
-    if (columns < 1)
-        return 0;
-    const int64_t whole = p->how.vec / kn_common_divisor(columns, p->how.vec),
-                  fit = (int64_t)p->how.lanes * p->how.vec / columns;
-    return (int)(fit / whole * whole);
-}
 
 /* Does each member begin where the one before it ends, or is it one element, of all columns? */
 static bool lies_abreast(const kn_phase *ph, const kn_access *acc, bool counts)
 {
     const int column = ph->nest.ngroup - 1, member = ph->nest.naxes - 1;
     const int64_t step = acc->stride[column];
-    return step == 0 || (acc->stride[member] == step * ph->nest.axes[column].extent &&
-                         (counts || step == 1));
+    return step == 0 ||
+           (acc->stride[member] == step * ph->nest.axes[column].extent && (counts || step == 1));
 }
 
 static bool value_suits(const kn_phase *ph, const kn_value *v)
 {
     if (v->kind == KN_V_GATHER || v->kind == KN_V_RANK)
         return false;
-    return v->level == KN_GROUP || !kn_has_access(v) || lies_abreast(ph, v->access, v->kind == KN_V_INDEX);
+    return v->level == KN_GROUP || !kn_has_access(v) ||
+           lies_abreast(ph, v->access, v->kind == KN_V_INDEX);
 }
 
 static bool store_suits(const kn_phase *ph, const kn_store *s)

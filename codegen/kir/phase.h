@@ -109,8 +109,8 @@ static inline bool kn_by_a_warp(const kn_phase *p)
 /* Does a combine need a barrier among the warps of a block? */
 static inline bool kn_meets_in_block(const kn_phase *p)
 {
-    return kn_by_block(p) || (p->how.walk == KN_WALK_COLS &&
-                              (p->how.packed || p->how.abreast || p->how.tpg > 1));
+    return kn_by_block(p) ||
+           (p->how.walk == KN_WALK_COLS && (p->how.packed || p->how.abreast || p->how.tpg > 1));
 }
 /* COLS: do a thread's vectors run across groups, or packed columns, so that group values have an instance an element? */
 static inline bool kn_vector_has_groups(const kn_phase *p)

@@ -62,30 +62,6 @@ void kn_bind_abreast(const kn_site *at, kn_phase *ph, int block)
         ph->how.lanes /= 2;
 }
 
-/* What it takes apart, in narrower tiles too where there would be few. */
-static double apart_ns(const kn_site *at, const kn_phase *ph)
-{
-    kn_phase few = *ph;
-    kn_schedule_few_columns(&few, at->target);
-    const double ns = kn_predict_phase_ns(at, ph),
-                 other = few.how.lanes < ph->how.lanes ? kn_predict_phase_ns(at, &few) : ns;
-    return other < ns ? other : ns;
-}
-
-/* Of two that take as long the one with wider vectors has fewer instructions. */
-void kn_schedule_abreast(const kn_site *at, kn_phase *ph)
-{
-    const double alike = 1.02;
-    const kn_division force = at->force->division;
-    kn_phase abreast = *ph;
-    if ((force == KN_DIVIDE_BY_COST || force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT ||
-         force == KN_DIVIDE_WHOLE) &&
-        kn_lay_abreast(at, &abreast) &&
-        kn_predict_phase_ns(at, &abreast) * (abreast.how.vec > ph->how.vec ? 1 : alike) <
-            alike * apart_ns(at, ph))
-        *ph = abreast;
-}
-
 /* Can a local phase lie as its host does, by vectors as wide? */
 static bool local_suits(const kn_site *at, const kn_phase *local, const kn_phase *host)
 {

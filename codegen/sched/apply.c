@@ -99,9 +99,11 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
     else if (how->packed)
         RULE(k->threads >= kn_packed_threads(ph), "a block has a thread for each lane and row");
     else if (how->abreast)
-        RULE(is_power_of_two(how->lanes) && how->tpg == 1 && how->lanes <= k->threads &&
-                 kn_members_abreast(ph) > 0,
-             "members that lie abreast have a row of lanes, which has room for a whole vector of them");
+        RULE(
+            is_power_of_two(how->lanes) && how->tpg == 1 && how->lanes <= k->threads &&
+                kn_members_abreast(ph) > 0 && kn_static_bytes(ph, k->threads) <= KN_MOST_TILE_BYTES,
+            "members that lie abreast have a row of lanes, which has room for a whole vector of them, "
+            "and shared memory for each column of it");
     else
         RULE(is_power_of_two(how->lanes) && (int64_t)how->tpg * how->lanes == k->threads,
              "rows times lanes of columns are the block");
@@ -234,7 +236,8 @@ static kn_status lay(const kn_site *at, kn_kernel *k, int p, bool abreast)
     kn_phase *ph = &k->phases.data[p];
     if (ph->how.abreast && !abreast)
         kn_lay_apart(at, ph);
-    RULE(!abreast || ph->how.abreast || (!ph->how.tile && !ph->how.cluster && kn_lay_abreast(at, ph)),
+    RULE(!abreast || ph->how.abreast ||
+             (!ph->how.tile && !ph->how.cluster && kn_lay_abreast(at, ph)),
          "members lie abreast where they are contiguous, and in no order");
     RULE(!abreast || kn_locals_suit_abreast(at, k, p),
          "local phases of groups lie abreast where their host does");

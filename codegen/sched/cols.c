@@ -98,9 +98,9 @@ bool kn_cols_fit(const kn_phase *ph, const kn_target *target, int at_once)
 
 bool kn_cols_may_keep(const kn_phase *ph, const kn_target *target)
 {
-    return target->sm != 0 && ph->how.walk == KN_WALK_COLS && !ph->how.abreast && ph->alone && !ph->universal &&
-           !kn_is_invariant(ph) && !ph->how.split && !ph->local && ph->nest.groups > 0 &&
-           ph->nest.members > 1 && ph->nest.nsweeps > 1;
+    return target->sm != 0 && ph->how.walk == KN_WALK_COLS && !ph->how.abreast && ph->alone &&
+           !ph->universal && !kn_is_invariant(ph) && !ph->how.split && !ph->local &&
+           ph->nest.groups > 0 && ph->nest.members > 1 && ph->nest.nsweeps > 1;
 }
 
 /* Do registers keep whole columns? */
@@ -198,7 +198,8 @@ static int threads(const kn_phase *ph, const kn_target *target)
                : ph->how.tile && ph->nest.reds.len == 0 ? block_of_tiles(ph)
                : kn_cols_keep(ph, target)               ? block_that_keeps(ph, target)
                                                         : WHOLE_BLOCK;
-    if (ph->alone && !ph->how.abreast && rows_of(ph, target, WHOLE_BLOCK) < WHOLE_BLOCK / ph->how.lanes)
+    if (ph->alone && !ph->how.abreast &&
+        rows_of(ph, target, WHOLE_BLOCK) < WHOLE_BLOCK / ph->how.lanes)
         most = kn_schedule_small_block(ph, target, (double)ph->nest.members * ph->how.vec);
     return most < target->max_block ? most : target->max_block;
 }

@@ -32,7 +32,7 @@ int kn_mixed_min_blocks(const kn_target *target, int threads)
 /* Groups that a block of a split phase takes at a time. */
 static int64_t width_of(const kn_phase *ph)
 {
-    return ph->how.abreast    ? kn_cols_width(ph)
+    return ph->how.abreast  ? kn_cols_width(ph)
            : in_columns(ph) ? (int64_t)KN_COLS_LANES * ph->how.vec
                             : 1;
 }

@@ -155,7 +155,7 @@ bool kn_schedule_splits_in_one(const kn_site *at, const kn_phase *one, const kn_
 /* Divides the groups of rows over the blocks of clusters, if predicted to pay, or forced: sets cluster, splits and
  * chunk. codegen/sched/cluster.c */
 void kn_schedule_cluster(const kn_site *at, kn_phase *phase);
-/* Undoes it. */
+/* Undoes it: block.c. */
 void kn_leave_cluster(kn_phase *phase);
 
 /* Packs groups in several short runs, which vectors do not fit, into rows, if they are contiguous in memory and there
@@ -267,9 +267,8 @@ kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_target *target,
 /* The ranges of the members of `columns` for the rest of that phase; both are normalised. */
 kn_range kn_schedule_rest(const kn_phase *rows, const kn_phase *columns, const kn_target *target);
 
-/* abreast.c: lays a shaped phase of columns abreast, if that is predicted to be quicker; if it can be at all (false: it is left as
- * it was); and lays it apart again. */
-void kn_schedule_abreast(const kn_site *at, kn_phase *phase);
+/* abreast.c: lays a shaped phase of columns abreast, where that can be (false: it is left as it was) and may gain something; and
+ * lays it apart again. */
 bool kn_lay_abreast(const kn_site *at, kn_phase *phase);
 void kn_lay_apart(const kn_site *at, kn_phase *phase);
 /* The lanes that a block of so many threads has for it. */

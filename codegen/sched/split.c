@@ -148,7 +148,9 @@ static kn_range ranges_of(const kn_site *at, const kn_phase *ph, bool forced)
 /* Predicted nanoseconds of what has the ranges, with all of its sweeps, and of merging its partial results. */
 static double ranges_ns(const kn_site *at, const kn_phase *ph, const kn_range *ranges)
 {
-    enum { AT_ONCE = 4 }; /* steps of a phase that merges; a local phase takes one after the other */
+    enum {
+        AT_ONCE = 4
+    }; /* steps of a phase that merges; a local phase takes one after the other */
     kn_phase split = *ph;
     kn_leave_cluster(&split);
     split.how.split = true;

@@ -126,8 +126,8 @@ static bool may_leave_tail(const kn_phase *ph, const kn_target *target, int va)
 static bool vectors_fit(const kn_site *at, const kn_phase *ph, int va, int vec)
 {
     const int64_t extent = ph->nest.axes[va].extent;
-    bool fits = extent > 0 && (extent % vec == 0 || ph->how.abreast ||
-                               may_leave_tail(ph, at->target, va));
+    bool fits =
+        extent > 0 && (extent % vec == 0 || ph->how.abreast || may_leave_tail(ph, at->target, va));
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
         fits = !acc || kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, vec);

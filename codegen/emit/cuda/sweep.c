@@ -206,7 +206,7 @@ static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
     const char *first =
         w->ph->how.abreast ? "resident_end"
         : cols             ? "resident_end + row"
-             : kn_cuda_printed(w, "resident_end + (kn_count)lane * %d", w->ph->how.vec);
+               : kn_cuda_printed(w, "resident_end + (kn_count)lane * %d", w->ph->how.vec);
     const kn_cuda_stride in_memory = {first, by->end, by->step};
     kn_cuda_line(w, "// what a block's first steps load is resident");
     kn_cuda_line(

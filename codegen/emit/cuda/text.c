@@ -217,7 +217,7 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
     for (int a = 0; a < w->ph->nest.naxes && !linear; a++) {
         if (acc->kind[a] == KN_STRIDE_ZERO)
             continue;
-        const char *index = of_group          ? kn_cuda_printed(w, "(a%d + (kn_index)my_group)", a)
+        const char *index = of_group ? kn_cuda_printed(w, "(a%d + (kn_index)my_group)", a)
                             : a == va && of_column
                                 ? kn_cuda_printed(w, "columns[%s]", lane ? lane : "0")
                             : a == member && of_member

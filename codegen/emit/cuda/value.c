@@ -267,7 +267,7 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
             if (wide)
                 kn_cuda_open_groups(w);
             kn_cuda_line(w, "%s%s[%s] = %s;",
-                         once                             ? "if (l == 0) "
+                         once                         ? "if (l == 0) "
                          : wide && w->ph->how.abreast ? "if (across + l < width) "
                                                       : "",
                          buf, to, what);
