@@ -42,7 +42,7 @@ static kn_lanes of_operation(const kn_phase *ph, const kn_lanes *lanes, int i)
 static kn_lanes of_value(const kn_phase *ph, const kn_lanes *lanes, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
-    const int vec = ph->how.vec, va = kn_phase_vector_axis(ph);
+    const int vec = ph->how.vec;
     const bool columns = ph->how.walk == KN_WALK_COLS;
     switch (v->kind) {
     case KN_V_CONST: return (kn_lanes){.alike = vec, .known = true};
@@ -50,10 +50,10 @@ static kn_lanes of_value(const kn_phase *ph, const kn_lanes *lanes, int i)
     case KN_V_EXTENT: return (kn_lanes){.alike = vec};
     case KN_V_RESULT: return (kn_lanes){.alike = columns ? 1 : vec};
     case KN_V_INDEX:
-        return (kn_lanes){.alike = v->access->kind[va] == KN_STRIDE_ZERO ? vec : 1,
+        return (kn_lanes){.alike = kn_same_for_lanes(ph, v->access) ? vec : 1,
                           .position = kn_transfer_of(ph, i)->vector};
     case KN_V_RANK:
-    case KN_V_LOAD: return (kn_lanes){.alike = v->access->kind[va] == KN_STRIDE_ZERO ? vec : 1};
+    case KN_V_LOAD: return (kn_lanes){.alike = kn_same_for_lanes(ph, v->access) ? vec : 1};
     case KN_V_ELEM: return of_operation(ph, lanes, i);
     case KN_V_GATHER:
     case KN_V_LOCAL: break;

@@ -6,6 +6,7 @@
 
 #include "base/integer.h"
 #include "base/work.h"
+#include "codegen/kir/call.h"
 
 kn_phase kn_phase_copy(kn_arena *a, const kn_phase *p)
 {
@@ -213,6 +214,16 @@ bool kn_is_cyclic(const kn_phase *p)
 {
     /* blocks share a cyclic partition, however many there are */
     return p->how.split && !p->how.tile && !kn_phase_in_order(p) && !kn_is_invariant(p);
+}
+
+int kn_members_abreast(const kn_phase *p)
+{
+    const int64_t columns = p->nest.axes[p->nest.ngroup - 1].extent;
+    if (columns < 1)
+        return 0;
+    const int64_t whole = p->how.vec / kn_common_divisor(columns, p->how.vec),
+                  fit = (int64_t)p->how.lanes * p->how.vec / columns;
+    return (int)(fit / whole * whole);
 }
 
 int64_t kn_phase_part(const kn_phase *p, int64_t blocks)

@@ -148,19 +148,22 @@ int kn_combine_partner(const kn_phase *ph, int sweep, const kn_combine_batch *t,
 /* What the threads of a block store of one reduction of columns: of narrow ones those of a warp's first row. */
 static int columns_bytes(const kn_phase *ph, int r, int threads)
 {
-    const int stored = ph->how.lanes < 32 ? threads / 32 * ph->how.lanes : threads;
+    const int stored = ph->how.abreast      ? ph->how.lanes
+                       : ph->how.lanes < 32 ? threads / 32 * ph->how.lanes
+                                            : threads;
     return stored * ph->how.vec * red_state_bytes(ph, r);
 }
 
 int kn_combined_columns_end(const kn_phase *ph, int sweep, int r, int threads)
 {
-    enum { ROOM = 4096 };
+    enum { ROOM = 4096, ROOM_ABREAST = 16 * 1024 };
+    const int room = ph->how.abreast ? ROOM_ABREAST : ROOM;
     int bytes = columns_bytes(ph, r, threads), end = r + 1;
     for (; kn_red_accumulates(ph, r, sweep) && end < ph->nest.reds.len; end++) {
         if (!kn_red_accumulates(ph, end, sweep))
             continue;
         bytes += columns_bytes(ph, end, threads);
-        if (bytes > ROOM || !are_alike(ph, r, end))
+        if (bytes > room || !are_alike(ph, r, end))
             break;
     }
     return end;

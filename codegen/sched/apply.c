@@ -98,6 +98,12 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
              "a group of rows has a power of two of threads, a warp's at most or the block's");
     else if (how->packed)
         RULE(k->threads >= kn_packed_threads(ph), "a block has a thread for each lane and row");
+    else if (how->abreast)
+        RULE(
+            is_power_of_two(how->lanes) && how->tpg == 1 && how->lanes <= k->threads &&
+                kn_members_abreast(ph) > 0 && kn_static_bytes(ph, k->threads) <= KN_MOST_TILE_BYTES,
+            "members that lie abreast have a row of lanes, which has room for a whole vector of them, "
+            "and shared memory for each column of it");
     else
         RULE(is_power_of_two(how->lanes) && (int64_t)how->tpg * how->lanes == k->threads,
              "rows times lanes of columns are the block");
@@ -224,11 +230,26 @@ static kn_phase_schedule with_sizes(const kn_phase *shaped, const kn_phase_sched
     return with;
 }
 
+/* Lays a shaped phase of columns abreast, or apart. */
+static kn_status lay(const kn_site *at, kn_kernel *k, int p, bool abreast)
+{
+    kn_phase *ph = &k->phases.data[p];
+    if (ph->how.abreast && !abreast)
+        kn_lay_apart(at, ph);
+    RULE(!abreast || ph->how.abreast ||
+             (!ph->how.tile && !ph->how.cluster && kn_lay_abreast(at, ph)),
+         "members lie abreast where they are contiguous, and in no order");
+    RULE(!abreast || kn_locals_suit_abreast(at, k, p),
+         "local phases of groups lie abreast where their host does");
+    return KN_OK;
+}
+
 /* Binds a shaped phase by the schedule. `otherwise`: what it would be bound to by itself, with the same block and
  * cluster. */
 static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_phase_schedule *given)
 {
     kn_phase *ph = &k->phases.data[p];
+    KN_TRY(lay(at, k, p, given->how.abreast));
     const kn_phase_schedule with = with_sizes(ph, given), *s = &with;
     const kn_schedule shaped = ph->how;
     if (s->how.split && s->num.splits > 0 && s->num.splits < ph->num.splits &&
@@ -285,7 +306,7 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *k, const kn_kernel_schedule *
     if (s->phases.len != k->phases.len)
         return kn_fail(KN_ARGUMENT, "the schedule has %d phases, the kernel %d", s->phases.len,
                        k->phases.len);
-    kn_resident_align(k);
+    kn_resident_align(at, k);
     k->threads = s->threads;
     k->min_blocks = s->min_blocks;
     int p = 0;

@@ -33,3 +33,13 @@ kn_range kn_ranges_of(int64_t n, int64_t want)
     int64_t length = kn_round_up(kn_ceil_div(n, want), 8);
     return (kn_range){.n = kn_ceil_div(n, length), .length = length};
 }
+
+void kn_leave_cluster(kn_phase *ph)
+{
+    if (!ph->how.cluster)
+        return;
+    ph->how.cluster = ph->how.hoisted = ph->how.loads_parts = ph->how.rest_in_registers = false;
+    ph->num.splits = 1;
+    ph->num.chunk = ph->nest.members;
+    ph->num.in_shared = 0;
+}

@@ -168,16 +168,6 @@ static int64_t choose(const kn_site *at, const kn_phase *ph, kn_phase *with)
     return best;
 }
 
-void kn_leave_cluster(kn_phase *ph)
-{
-    if (!ph->how.cluster)
-        return;
-    ph->how.cluster = ph->how.hoisted = ph->how.loads_parts = ph->how.rest_in_registers = false;
-    ph->num.splits = 1;
-    ph->num.chunk = ph->nest.members;
-    ph->num.in_shared = 0;
-}
-
 void kn_schedule_cluster(const kn_site *at, kn_phase *ph)
 {
     const kn_target *target = at->target;

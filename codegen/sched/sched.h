@@ -6,6 +6,7 @@
  *   cols   outer reductions: neighbouring threads work on neighbouring groups;
  *          in tiles that a block or a cluster keeps on chip,
  *          through tiles in shared memory for arrays that are contiguous along the members (transpose.c),
+ *          with several members side by side where columns are narrow (abreast.c),
  *          or with short runs of several groups packed into rows (packed.c)
  *
  * Members of rows and of columns may be split over all blocks, which keep on chip what they load again after a grid
@@ -144,7 +145,7 @@ int64_t kn_mixed_room(const kn_target *target, int threads);
 double kn_resident_part_of_mixed(const kn_target *target, int threads, double bytes);
 /* For the phases of a kernel that are resident: gives all the same vector width, once theirs are known; and, once
  * they are bound, sets which loads are resident, resident_steps and shared. */
-void kn_resident_align(kn_kernel *kernel);
+void kn_resident_align(const kn_site *at, kn_kernel *kernel);
 void kn_resident_keep(kn_kernel *kernel, const kn_target *target);
 
 /* split.c: may split phase p have fewer parts than it was planned with, as where local phases merge them? Gives it so
@@ -159,7 +160,7 @@ bool kn_schedule_splits_in_one(const kn_site *at, const kn_phase *one, const kn_
 /* Divides the groups of rows over the blocks of clusters, if predicted to pay, or forced: sets cluster, splits and
  * chunk. codegen/sched/cluster.c */
 void kn_schedule_cluster(const kn_site *at, kn_phase *phase);
-/* Undoes it. */
+/* Undoes it: block.c. */
 void kn_leave_cluster(kn_phase *phase);
 
 /* Packs groups in several short runs, which vectors do not fit, into rows, if they are contiguous in memory and there
@@ -270,6 +271,15 @@ kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_target *target,
                                  const kn_mixed_cost *cost);
 /* The ranges of the members of `columns` for the rest of that phase; both are normalised. */
 kn_range kn_schedule_rest(const kn_phase *rows, const kn_phase *columns, const kn_target *target);
+
+/* abreast.c: lays a shaped phase of columns abreast, where that can be (false: it is left as it was) and may gain something; and
+ * lays it apart again. */
+bool kn_lay_abreast(const kn_site *at, kn_phase *phase);
+void kn_lay_apart(const kn_site *at, kn_phase *phase);
+/* The lanes that a block of so many threads has for it. */
+void kn_bind_abreast(const kn_site *at, kn_phase *phase, int block);
+/* Can the local phases of groups of phase p lie as it does? */
+bool kn_locals_suit_abreast(const kn_site *at, const kn_kernel *k, int p);
 
 /* Narrows columns of which nothing is kept and that would leave half of the machine idle, such as those of partial
  * results, to a cache line. Sets lanes. */

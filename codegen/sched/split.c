@@ -1,4 +1,6 @@
 /* Split reductions: into how many ranges, and whether that pays. */
+#include <math.h>
+
 #include "codegen/model/machine.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
@@ -30,7 +32,9 @@ static bool merges_twice(const kn_phase *ph) { return kn_has_state(ph, KN_STATE_
 /* How long the threads of a block of columns wait, step after step, to merge so many partial results. */
 static double merging_columns_ns(const kn_phase *ph, const kn_machine *m, int64_t parts)
 {
-    const int64_t rows = 512 / KN_COLS_LANES;
+    const int64_t apart = 512 / KN_COLS_LANES,
+                  abreast = ph->how.abreast ? kn_members_abreast(ph) : 0,
+                  rows = abreast > apart ? abreast : apart;
     return (double)kn_ceil_div(parts, rows) * (merges_twice(ph) ? 2 : 1) * m->latency;
 }
 
@@ -56,12 +60,6 @@ static double split_ns(const kn_phase *ph, const kn_buf *bufs, const kn_target *
     if (ph->how.walk == KN_WALK_COLS)
         split += stages * merging_columns_ns(ph, m, ranges->n);
     return split + (stages + 1) * (m->latency + m->block);
-}
-
-/* Is splitting faster than leaving each group to a block, or a cluster? */
-static bool pays(const kn_site *at, const kn_phase *ph, const kn_range *ranges)
-{
-    return split_ns(ph, at->bufs, at->target, ranges) < kn_predict_phase_ns(at, ph);
 }
 
 /* What merging moments, or maxima with their sums, takes longer than a sum, for rows: less than another barrier (docs/model.md). */
@@ -92,9 +90,12 @@ static bool nothing_keeps(const kn_phase *ph, const kn_target *target)
 static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int64_t blocks,
                                bool forced)
 {
+    enum { STEPS_ABREAST = 2 };
     bool cols = ph->how.walk == KN_WALK_COLS;
     const splitting *how = target->sm ? &gpu_splitting : &cpu_splitting;
     int64_t least = forced ? 1 : cols ? how->least_cols : how->least_rows;
+    if (ph->how.abreast && !forced && least < STEPS_ABREAST * kn_members_abreast(ph))
+        least = STEPS_ABREAST * kn_members_abreast(ph);
     int64_t all = (cols ? how->cols_per_unit : how->rows_per_unit) * target->units;
     int64_t want = all / blocks; /* one wave */
     int64_t most = kn_ceil_div(ph->nest.members, least);
@@ -124,6 +125,55 @@ static kn_range invariant_ranges(const kn_phase *ph, const kn_target *target)
                           : kn_ranges_of(ph->nest.members, n);
 }
 
+/* Ranges of a shaped phase that fill the machine, on chip where several sweeps read them. */
+static kn_range ranges_of(const kn_site *at, const kn_phase *ph, bool forced)
+{
+    const kn_target *target = at->target;
+    const kn_division force = at->force->division;
+    const kn_range whole = {1, ph->nest.members, false};
+    int64_t tile = ph->how.walk != KN_WALK_COLS ? 1
+                   : target->sm                 ? kn_cols_width(ph)
+                                                : KN_CPU_COLUMNS;
+    int64_t blocks = kn_ceil_div(ph->nest.groups, tile);
+    if (blocks == 0)
+        return whole;
+    kn_range ranges = force == KN_DIVIDE_SPLIT || ph->invariant
+                          ? whole
+                          : kn_resident_ranges(ph, target, force == KN_DIVIDE_RESIDENT);
+    return ranges.n < 2 ? ranges_to_fill(ph, target, blocks, forced) : ranges;
+}
+
+/* Predicted nanoseconds of what has the ranges, with all of its sweeps, and of merging its partial results. */
+static double ranges_ns(const kn_site *at, const kn_phase *ph, const kn_range *ranges)
+{
+    enum {
+        AT_ONCE = 4
+    }; /* steps of a phase that merges; a local phase takes one after the other */
+    kn_phase split = *ph;
+    kn_leave_cluster(&split);
+    split.how.split = true;
+    split.num.splits = ranges->n;
+    split.num.chunk = ranges->length;
+    const double merging = merging_columns_ns(ph, kn_machine_of(at->target), ranges->n);
+    return kn_predict_phase_ns(at, &split) + (ranges->resident ? merging : merging / AT_ONCE);
+}
+
+/* Lays the phase abreast and sets its ranges, if it will be quicker so than with the ranges that it has. */
+static bool ranges_abreast(const kn_site *at, kn_phase *ph, bool forced, kn_range *ranges)
+{
+    kn_phase with = *ph;
+    if (ph->how.tile || ph->how.abreast || !kn_lay_abreast(at, &with))
+        return false;
+    const kn_range wide = ranges_of(at, &with, forced);
+    const double ns = wide.n > 1 ? ranges_ns(at, &with, &wide) : INFINITY;
+    if (wide.n < 2 || ns > ranges_ns(at, ph, &wide) ||
+        (ranges->n > 1 && ns >= ranges_ns(at, ph, ranges)))
+        return false;
+    *ph = with;
+    *ranges = wide;
+    return true;
+}
+
 kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
 {
     const kn_target *target = at->target;
@@ -131,21 +181,19 @@ kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
     bool forced = force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT, gpu = target->sm != 0;
     const kn_range whole = {.n = 1, .length = ph->nest.members};
     if (ph->universal || ph->nest.extents || ph->how.scatter_sum || ph->how.split || ph->local ||
-        ph->how.mixed || ph->nest.reds.len == 0 || ph->nest.members < 2 ||
+        ph->how.mixed || ph->nest.reds.len == 0 || ph->nest.members < 2 || ph->nest.groups == 0 ||
         (force != KN_DIVIDE_BY_COST && !forced) || (gpu && !target->cooperative))
         return whole;
     if (kn_is_invariant(ph) && !forced)
         return invariant_ranges(ph, target);
-    int64_t tile = ph->how.walk != KN_WALK_COLS ? 1 : gpu ? kn_cols_width(ph) : KN_CPU_COLUMNS;
-    int64_t blocks = kn_ceil_div(ph->nest.groups, tile);
-    if (blocks == 0)
-        return whole;
-    kn_range ranges = force == KN_DIVIDE_SPLIT || ph->invariant
-                          ? whole
-                          : kn_resident_ranges(ph, target, force == KN_DIVIDE_RESIDENT);
-    if (ranges.n < 2)
-        ranges = ranges_to_fill(ph, target, blocks, forced);
-    return forced || nothing_keeps(ph, target) || pays(at, ph, &ranges) ? ranges : whole;
+    kn_range ranges = ranges_of(at, ph, forced);
+    kn_phase abreast = *ph;
+    const bool wide = ranges_abreast(at, &abreast, forced, &ranges);
+    return forced || nothing_keeps(ph, target) ||
+                   split_ns(wide ? &abreast : ph, at->bufs, target, &ranges) <
+                       kn_predict_phase_ns(at, ph)
+               ? ranges
+               : whole;
 }
 
 /* Does a local phase merge what `store` leaves for each of so many parts, and nothing else? */

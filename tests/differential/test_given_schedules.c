@@ -51,6 +51,9 @@ static const struct {
     {"def p(x: f32[C, N], y: f32[C, N]):\n    d = x.T - max(x * y, axis=0)[:, None]\n"
      "    return d, y.T + d, d.T, cast(d, f64)\n",
      "N=66 C=92", "tiles"},
+    {"def p(x: f16[N, C]):\n    return sum(x, axis=0), max(x, axis=0)\n", "N=2003 C=19", NULL},
+    {"def p(x: f32[N, C]):\n    return (x - mean(x, axis=0)) / (1 + var(x, axis=0))\n",
+     "N=3001 C=21", "resident"},
 };
 enum { SOFTMAX = 1, DEVIATIONS = 7, PACKED = 8, TILES = 18 };
 enum { UNDONE = EFFORT(80, 10), ELEMENTS = 6000 }; /* programs whose merges are undone */
@@ -137,6 +140,14 @@ static void change_loop(kn_schedule *how, rng *r)
     }
 }
 
+/* Lays columns abreast, or apart. */
+static void lay(kn_schedule *how, int threads)
+{
+    how->abreast = !how->abreast;
+    how->tpg = how->abreast ? 1 : threads / KN_COLS_LANES;
+    how->lanes = how->abreast ? threads : KN_COLS_LANES;
+}
+
 /* One change of a phase, and what has to go with it mostly goes. */
 static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, const kn_nest *nest,
                    rng *r)
@@ -176,6 +187,10 @@ static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, co
     case 8: change_hold(a, of, nest, r); break;
     case 9: change_transfer(how, r); break;
     case 10: how->beside = !how->beside; break;
+    case 11:
+        if (how->walk == KN_WALK_COLS)
+            lay(how, s->threads);
+        break;
     case 14:
     case 15: change_transpose(a, how, nest, r); break;
     default: change_loop(how, r); break;

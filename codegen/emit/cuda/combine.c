@@ -30,6 +30,7 @@ static void write_shift(kn_cuda_writer *w, int r)
     kn_cuda_open(w, w->ph->how.by_run ? "if (edges > 0)"
                     : first           ? "if (members > 0)"
                                       : "if (begin < members)");
+    w->in_first_member = w->ph->how.abreast;
     kn_cuda_line(w, "const kn_count i = %s;", first ? "0" : "begin");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     kn_value_needs(w->ph, red->value, need);
@@ -47,6 +48,7 @@ static void write_shift(kn_cuda_writer *w, int r)
     kn_cuda_line(w, "shift%d%s = %s;", r, l ? "[l]" : "", kn_cuda_operand(w, red->value));
     kn_cuda_close_groups(w);
     kn_cuda_close(w);
+    w->in_first_member = false;
     w->need = outer;
 }
 
@@ -309,9 +311,13 @@ static void combine_rows(kn_cuda_writer *w, int sweep)
         for (int i = r + 1; i < end; i++)
             all = kn_red_accumulates(ph, i, sweep) ? kn_cuda_printed(w, "%s, %sacc%d", all, one, i)
                                                    : all;
-        kn_cuda_line(w, "kn_combine_rows_of<%s, %d, %d, %d, %s>(scratch, %s);", combine_op(w, r),
-                     ph->how.tpg, ph->how.lanes, ph->how.vec,
-                     kn_are_only_stored(ph, sweep) ? "true" : "false", all);
+        const char *only = kn_are_only_stored(ph, sweep) ? "true" : "false";
+        if (ph->how.abreast)
+            kn_cuda_line(w, "kn_combine_abreast<%s, %d, %s>(scratch, width, abreast, columns, %s);",
+                         combine_op(w, r), ph->how.vec, only, all);
+        else
+            kn_cuda_line(w, "kn_combine_rows_of<%s, %d, %d, %d, %s>(scratch, %s);",
+                         combine_op(w, r), ph->how.tpg, ph->how.lanes, ph->how.vec, only, all);
     }
 }
 

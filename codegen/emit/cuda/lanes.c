@@ -4,7 +4,7 @@
 bool kn_cuda_varies_by_lane(kn_cuda_writer *w, const kn_access *acc)
 {
     int va = kn_phase_vector_axis(w->ph);
-    bool varies = va >= 0 && acc->kind[va] != KN_STRIDE_ZERO;
+    bool varies = !kn_same_for_lanes(w->ph, acc);
     for (int a = 0; a < va && w->ph->how.linear; a++)
         varies = varies || acc->kind[a] != KN_STRIDE_ZERO;
     return w->ph->how.vec > 1 && varies;
@@ -199,7 +199,7 @@ static void divide(const kn_cuda_writer *w, int run, bool *once, bool *each)
 /* What each lane of a loop begins with. */
 static void begin_lane(kn_cuda_writer *w)
 {
-    if (w->ph->how.unaligned)
+    if (kn_cuda_may_be_partial(w))
         kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", kn_cuda_lane_is_member(w)), "continue;");
     kn_cuda_write_axes_of_lane(w);
 }

@@ -6,7 +6,9 @@
 static void write_vector_access(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const char *constant = *type ? "const " : "";
-    const char *load = kn_cuda_loaded(w, i, w->ph->how.vec, kn_cuda_address(w, i, NULL));
+    const char *load = w->in_last_vector
+                           ? kn_cuda_edge(w, i)
+                           : kn_cuda_loaded(w, i, w->ph->how.vec, kn_cuda_address(w, i, NULL));
     if (!w->ph->how.unaligned) {
         kn_cuda_line(w, "%s%s%s = %s;", constant, type, to, load);
         return;
@@ -34,7 +36,7 @@ static void write_vector_load(kn_cuda_writer *w, int i, const char *type, const 
     kn_put(w->t, "#pragma unroll\n");
     kn_cuda_line(w, "for (int l = 0; l < %d; ++l)", w->ph->how.vec);
     w->indent++;
-    kn_cuda_guarded(w, w->ph->how.unaligned ? kn_cuda_lane_is_member(w) : "",
+    kn_cuda_guarded(w, kn_cuda_may_be_partial(w) ? kn_cuda_lane_is_member(w) : "",
                     tile ? kn_cuda_printed(w, "%s.at[l] = %s;", to, kn_cuda_in_tile(w, tile, "l"))
                          : kn_cuda_printed(w, "%s.at[l] = %s.at[0];", to,
                                            kn_cuda_loaded(w, i, 1, kn_cuda_address(w, i, "l"))));
@@ -135,6 +137,10 @@ static void write_vector_store(kn_cuda_writer *w, int i)
     const kn_access *acc = &w->ph->nest.stores.data[i].access;
     const char *address = kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
                                           kn_cuda_offset(w, acc, 'o', i, NULL));
+    if (w->in_last_vector) {
+        kn_cuda_line(w, "kn_store_edge(%s, o%d_vec, at, at_end);", address, i);
+        return;
+    }
     kn_cuda_guarded(
         w, w->ph->how.unaligned ? "whole" : "",
         kn_cuda_printed(w, "%s(%s, o%d_vec);", kn_cuda_store_function(w, i), address, i));

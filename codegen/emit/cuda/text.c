@@ -202,6 +202,13 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
         (kind == 'v' ? kn_transfer_of(w->ph, i) : kn_transfer_of_store(w->ph, i))->linear;
     if (acc->shifted)
         kn_putf(&t, "p%d_%c%d_offset", w->p, kind, i);
+    /* abreast: what is not of elements is of the column's number */
+    const bool of_column =
+        w->ph->how.abreast &&
+        (w->in_first_member || (kind == 'v' ? kn_value_at(w->ph, i)->level == KN_GROUP
+                                            : w->ph->nest.stores.data[i].kind != KN_STORE_ELEMENT));
+    const bool of_member = w->ph->how.abreast && !of_column && acc->kind[va] == KN_STRIDE_ZERO;
+    const int member = w->ph->nest.naxes - 1;
     bool of_group = w->ph->how.packed && acc->kind[va] == KN_STRIDE_ZERO;
     if (linear)
         kn_putf(&t, lane ? "%s(kn_index)(i + %s)" : "%s(kn_index)i", t.len ? " + " : "", lane);
@@ -210,7 +217,11 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
     for (int a = 0; a < w->ph->nest.naxes && !linear; a++) {
         if (acc->kind[a] == KN_STRIDE_ZERO)
             continue;
-        const char *index = of_group          ? kn_cuda_printed(w, "(a%d + (kn_index)my_group)", a)
+        const char *index = of_group ? kn_cuda_printed(w, "(a%d + (kn_index)my_group)", a)
+                            : a == va && of_column
+                                ? kn_cuda_printed(w, "columns[%s]", lane ? lane : "0")
+                            : a == member && of_member
+                                ? kn_cuda_printed(w, "(a%d + rows[%s])", a, lane ? lane : "0")
                             : a == va && lane ? kn_cuda_printed(w, "(a%d + %s)", a, lane)
                                               : kn_cuda_printed(w, "a%d", a);
         kn_putf(&t, "%s%s", t.len ? " + " : "", index);

@@ -66,14 +66,24 @@ void kn_cuda_unaligned_index(kn_cuda_writer *w)
                  kn_phase_vector_axis(w->ph));
 }
 
+bool kn_cuda_may_be_partial(const kn_cuda_writer *w)
+{
+    return w->ph->how.unaligned || w->in_last_vector;
+}
+
 const char *kn_cuda_lane_is_member(kn_cuda_writer *w)
 {
+    if (w->in_last_vector)
+        return "at + l < at_end";
     return kn_cuda_printed(w, "whole || (kn_count)(a%d + l) < members",
                            kn_phase_vector_axis(w->ph));
 }
 
 const char *kn_cuda_edge(kn_cuda_writer *w, int i)
 {
+    if (w->in_last_vector)
+        return kn_cuda_printed(w, "kn_load_edge<%d>(%s, at, at_end)", w->ph->how.vec,
+                               kn_cuda_address(w, i, NULL));
     return kn_cuda_printed(w, "kn_load_edge<%d>(%s, a%d, members)", w->ph->how.vec,
                            kn_cuda_address(w, i, NULL), kn_phase_vector_axis(w->ph));
 }

@@ -266,7 +266,11 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
         } else {
             if (wide)
                 kn_cuda_open_groups(w);
-            kn_cuda_line(w, "%s%s[%s] = %s;", once ? "if (l == 0) " : "", buf, to, what);
+            kn_cuda_line(w, "%s%s[%s] = %s;",
+                         once                         ? "if (l == 0) "
+                         : wide && w->ph->how.abreast ? "if (across + l < width) "
+                                                      : "",
+                         buf, to, what);
             if (wide)
                 kn_cuda_close_groups(w);
         }
