@@ -130,7 +130,7 @@ static kn_range ranges_of(const kn_site *at, const kn_phase *ph, bool forced)
 {
     const kn_target *target = at->target;
     const kn_division force = at->force->division;
-    const kn_range whole = {1, ph->nest.members, false};
+    const kn_range whole = {.n = 1, .length = ph->nest.members};
     int64_t tile = ph->how.walk != KN_WALK_COLS ? 1
                    : target->sm                 ? kn_cols_width(ph)
                                                 : KN_CPU_COLUMNS;
