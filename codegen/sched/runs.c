@@ -117,8 +117,8 @@ static bool begins_by_number(const kn_phase *ph, int vec)
 static bool may_go_by_mixed_run(const kn_site *at, const kn_phase *ph)
 {
     return at->target->sm && ph->how.mixed && ph->how.walk == KN_WALK_ROWS &&
-           kn_phase_one_run(ph) && !ph->how.resident && !ph->local && !ph->universal &&
-           !ph->nest.extents && !kn_is_invariant(ph) && !kn_phase_in_order(ph);
+           kn_phase_one_run(ph) && ph->nest.members >= SHORT && !ph->how.resident && !ph->local &&
+           !ph->universal && !ph->nest.extents && !kn_is_invariant(ph) && !kn_phase_in_order(ph);
 }
 
 /* What the rows take; without their partial results, which have no array yet. 0: they cannot be mixed so. */
@@ -146,7 +146,7 @@ static double ns_with_all_parts(const kn_site *at, const kn_phase *ph)
 }
 
 /* Parts have rows that begin alike, so each thread has the same members of all of them (docs/lab/mixed-rows.md). By the widest
- * vectors that registers hold. */
+ * vectors that registers hold; not of short rows, whose plans would take twice as long. */
 void kn_schedule_mixed_runs(const kn_site *at, kn_phase *ph)
 {
     if (!may_go_by_mixed_run(at, ph))
@@ -162,9 +162,8 @@ void kn_schedule_mixed_runs(const kn_site *at, kn_phase *ph)
         const double ns = ns_with_all_parts(at, &with);
         if (ns <= 0)
             continue;
-        const double by_element = ns_with_all_parts(at, ph),
-                     most = ph->nest.members < SHORT ? nearly_same_if_short : nearly_equal;
-        if (by_element <= 0 || ns < most * by_element)
+        const double by_element = ns_with_all_parts(at, ph);
+        if (by_element <= 0 || ns < nearly_equal * by_element)
             *ph = with;
         return;
     }
