@@ -78,6 +78,12 @@ static inline bool kn_edges_in_one_step(const kn_phase *p)
 {
     return p->how.by_run && kn_phase_one_run(p) && p->how.tpg >= p->how.by_run + p->how.vec - 2;
 }
+/* Mixed: the groups that a block takes are so many apart, or a multiple. By run they all begin alike then, so that each thread
+ * has the same members of all of them. */
+static inline int kn_groups_apart(const kn_phase *p)
+{
+    return p->how.mixed && p->how.by_run ? p->how.by_run : 1;
+}
 /* Do sweeps read edges in a loop of their own, each of them again: are there more than a step has threads for? */
 static inline bool kn_edges_in_a_loop(const kn_phase *p)
 {

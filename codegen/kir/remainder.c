@@ -25,7 +25,7 @@ const kn_phase *kn_phase_of_tail(kn_arena *a, const kn_phase *ph, bool fast)
     kn_phase *tail = by_elements(a, ph);
     tail->how.steps = 1;
     tail->how.holds.len = 0;
-    tail->how.hoisted = false;
+    tail->how.hoisted = tail->how.prefetch = false;
     for (int i = 0; i < tail->nest.values.len && tail->how.walk == KN_WALK_ROWS; i++) {
         const kn_value *v = kn_value_at(tail, i);
         if (v->kind == KN_V_LOAD && v->level == KN_ELEMENT && v->sweeps > 0)

@@ -59,10 +59,14 @@ static kn_status verify_vectors(const kn_kernel *k, int p)
         return broken(k, p, "linear vectors walk all members once, in any order");
     if (ph->how.by_run &&
         (ph->how.walk != KN_WALK_ROWS || ph->how.vec == 1 || ph->how.unaligned || ph->how.linear ||
-         ph->how.tail || ph->how.mixed || ph->how.hoisted || ph->how.rest_in_registers ||
-         ph->how.packed || ph->local || kn_phase_in_order(ph)))
+         ph->how.tail || ph->how.hoisted || ph->how.rest_in_registers || ph->how.packed ||
+         ph->local || kn_phase_in_order(ph)))
         return broken(k, p,
                       "vectors by run are of rows, in any order, and held of one group at a time");
+    if (ph->how.by_run && ph->how.mixed &&
+        (!kn_edges_in_one_step(ph) || ph->how.resident || ph->num.parts % kn_groups_apart(ph) != 0))
+        return broken(k, p,
+                      "by run the groups of a mixed part begin alike, each edge has a thread");
     if (ph->how.tail &&
         (ph->how.walk == KN_WALK_COLS || ph->how.vec == 1 || ph->how.unaligned || ph->how.mixed ||
          ph->local || kn_phase_in_order(ph) || !kn_has_lanes_for_tail(ph)))

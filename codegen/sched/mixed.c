@@ -1,6 +1,7 @@
 /* Mixed reductions: one walk over rows that also reduces the columns, by blocks that take a part of the rows each. Rows for
  * which a block has too few registers are shared by the blocks of a cluster. */
 #include "codegen/model/machine.h"
+#include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
 /* ---- clusters ---- */
@@ -44,7 +45,8 @@ void kn_schedule_mixed_cluster(const kn_site *at, kn_phase *ph)
 {
     enum { FEW_BLOCKS = 8 };
     const kn_target *target = at->target;
-    if (!kn_mixed_in_clusters(ph, target) || blocks_of(ph, target, target->max_block, 1))
+    if (!kn_mixed_in_clusters(ph, target) || kn_step_words(ph, 0) > KN_MIXED_WORDS ||
+        blocks_of(ph, target, target->max_block, 1))
         return;
     int64_t blocks = blocks_of(ph, target, KN_HALF_BLOCK, FEW_BLOCKS);
     blocks = blocks ? blocks : blocks_of(ph, target, target->max_block, target->cluster);
@@ -59,6 +61,22 @@ static int64_t parts_at_once(const kn_phase *rows, const kn_target *target)
 {
     const int block = kn_walk_rows.threads(rows, target);
     return (int64_t)target->units * kn_mixed_min_blocks(target, block) / rows->num.splits;
+}
+
+/* About `want` parts, or one a round; by run as many of each kind of groups. None: 0. */
+static kn_range parts_of(const kn_phase *rows, const kn_target *target, int64_t want)
+{
+    const int64_t side = kn_walk_rows.threads(rows, target) / kn_mixed_lanes(rows),
+                  rounds = kn_ceil_div(rows->nest.groups, side), apart = kn_groups_apart(rows);
+    kn_range parts = {.n = (want < rounds ? want : rounds) / apart * apart};
+    if (parts.n > 0)
+        parts.length = kn_ceil_div(rounds, parts.n) * side;
+    return parts;
+}
+
+kn_range kn_all_parts_of_mixed(const kn_phase *rows, const kn_target *target)
+{
+    return parts_of(rows, target, parts_at_once(rows, target));
 }
 
 kn_range kn_schedule_rest(const kn_phase *rows, const kn_phase *columns, const kn_target *target)
@@ -95,7 +113,6 @@ kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_target *target,
         return best;
     double group = cost->again / (double)rows->nest.groups;
     int block = kn_walk_rows.threads(rows, target), tpg = kn_mixed_lanes(rows);
-    int64_t side = block / tpg, rounds = kn_ceil_div(rows->nest.groups, side);
     double full = (double)parts_at_once(rows, target), results = cost->results;
     double alone = 2 * cost->saved - kn_barrier_bytes(target) * cost->barriers;
     if (cost->again > 0) {
@@ -107,8 +124,9 @@ kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_target *target,
     bool prefetched = rows->nest.nsweeps > 1 && kn_mixed_prefetches(rows, target);
     double all = cost->saved * (prefetched ? 1 : slowness(tpg, loaded / (double)rows->nest.groups));
     for (int64_t want = (int64_t)full; want > 0; want /= 2) {
-        kn_range parts = {.n = want < rounds ? want : rounds};
-        parts.length = kn_ceil_div(rounds, parts.n) * side;
+        const kn_range parts = parts_of(rows, target, want);
+        if (parts.n == 0)
+            break;
         double idle = (double)parts.n < full ? full / (double)parts.n : 1;
         double part = kn_resident_part_of_mixed(target, block, group * (double)parts.length);
         double bytes = all * idle + results * (double)parts.n + cost->again * (1 - part);

@@ -265,12 +265,21 @@ static bool registers_keep(const kn_phase *ph, const kn_target *target)
     return most && lanes_for(vectors(ph), most) <= threads;
 }
 
+/* The fewest lanes: those of a single run by run have an edge each, at most. */
+static int64_t lanes_of_edges(const kn_phase *ph)
+{
+    return ph->how.by_run && kn_phase_one_run(ph)
+               ? kn_power_of_two_from(ph->how.by_run + ph->how.vec - 2)
+               : 1;
+}
+
 /* A warp, or all that short rows have steps for, at least; not fewer than other phases need that walk the same parts. */
 int kn_mixed_lanes(const kn_phase *ph)
 {
-    int64_t lanes = lanes_for(steps(ph), most_steps(ph, kn_step_words(ph, 0), 2 * KN_KEEP_STEPS));
-    int64_t least = lanes_for(steps(ph), 1);
+    int64_t lanes = lanes_for(vectors(ph), most_steps(ph, kn_step_words(ph, 0), 2 * KN_KEEP_STEPS));
+    int64_t least = lanes_for(vectors(ph), 1);
     least = least < WARP ? least : WARP;
+    least = least < lanes_of_edges(ph) ? lanes_of_edges(ph) : least;
     lanes = lanes < least ? least : lanes;
     return lanes < ph->how.lanes ? ph->how.lanes : (int)lanes;
 }
@@ -285,7 +294,7 @@ bool kn_rows_can_mix(const kn_phase *ph, const kn_target *target)
 /* Bytes that a thread prefetches; 0: nothing, or not all that it holds. */
 static int64_t prefetched_bytes(const kn_phase *ph)
 {
-    int64_t bytes = 0, each = kn_power_of_two_from(kn_ceil_div(steps(ph), kn_mixed_lanes(ph)));
+    int64_t bytes = 0, each = kn_power_of_two_from(kn_ceil_div(vectors(ph), kn_mixed_lanes(ph)));
     for (int i = 0; i < ph->nest.values.len; i++) {
         if (!kn_stays(ph, i) || kn_same_for_groups(ph, kn_value_at(ph, i)))
             continue;
@@ -403,14 +412,6 @@ static int steps_of_lane(const kn_phase *ph, const kn_target *target, bool busy)
     if (busy && ph->how.vec > 1 && few < kn_steps_for(moved_a_step(ph), THREAD_BYTES))
         few = kn_steps_for(moved_a_step(ph), THREAD_BYTES);
     return few < most ? few : most;
-}
-
-/* The fewest lanes: those of a single run by run have an edge each, at most. */
-static int64_t lanes_of_edges(const kn_phase *ph)
-{
-    return ph->how.by_run && kn_phase_one_run(ph)
-               ? kn_power_of_two_from(ph->how.by_run + ph->how.vec - 2)
-               : 1;
 }
 
 /* Lanes of a warp, at most all, that keep a group in registers; 0: it takes more. Where all groups have lanes enough to keep

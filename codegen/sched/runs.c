@@ -11,6 +11,8 @@ static const double nearly_same = 0.95;
 /* Short rows that registers hold took 1.25 times as long by run as predicted, element by element 1.05 times. */
 static const double nearly_same_if_short = 0.8;
 enum { SHORT = 256 };
+/* Mixed rows took longer than predicted element by element, whose instructions in clusters count more than the model has. */
+static const double nearly_equal = 0.99;
 
 /* Runs so long, in elements, begin their vectors at a cache line of so many bytes: warps then read and write whole lines. */
 enum { LONG = 4096, LINE = 128 };
@@ -98,4 +100,71 @@ bool kn_schedule_runs(const kn_site *at, const kn_phase *ph, kn_phase *by_run)
     if (alone)
         quickest = share_runs(at, by_run, quickest);
     return quickest > 0 && quickest < most;
+}
+
+/* ---- mixed rows ---- */
+
+/* Do groups whose numbers have the same remainder modulo `vec` begin alike? */
+static bool begins_by_number(const kn_phase *ph, int vec)
+{
+    const kn_access *acc = kn_any_access(ph, kn_phase_leader(ph));
+    for (int a = 0; a + 1 < ph->nest.ngroup; a++)
+        if ((acc->stride[a] - acc->stride[a + 1] * ph->nest.axes[a + 1].extent) % vec != 0)
+            return false;
+    return true;
+}
+
+static bool may_go_by_mixed_run(const kn_site *at, const kn_phase *ph)
+{
+    return at->target->sm && ph->how.mixed && ph->how.walk == KN_WALK_ROWS &&
+           kn_phase_one_run(ph) && ph->nest.members >= SHORT && !ph->how.resident && !ph->local &&
+           !ph->universal && !ph->nest.extents && !kn_is_invariant(ph) && !kn_phase_in_order(ph);
+}
+
+/* What the rows take; without their partial results, which have no array yet. 0: they cannot be mixed so. */
+static double ns_with_all_parts(const kn_site *at, const kn_phase *ph)
+{
+    if (!kn_rows_can_mix(ph, at->target))
+        return 0;
+    const kn_range parts = kn_all_parts_of_mixed(ph, at->target);
+    if (parts.n == 0)
+        return 0;
+    kn_phase with = kn_phase_copy(at->arena, ph);
+    const int values = with.nest.values.len;
+    int kept = 0;
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        if (kn_stores_across(ph, kn_store_at(ph, values + i)))
+            continue;
+        with.nest.stores.data[kept] = ph->nest.stores.data[i];
+        with.how.transfers.data[values + kept++] = ph->how.transfers.data[values + i];
+    }
+    with.nest.stores.len = kept;
+    with.how.transfers.len = values + kept;
+    with.num.parts = parts.n;
+    with.num.rounds = parts.length;
+    return kn_predict_phase_ns(at, &with);
+}
+
+/* Parts have rows that begin alike, so each thread has the same members of all of them (docs/lab/mixed-rows.md). By the widest
+ * vectors that registers hold; not of short rows, whose plans would take twice as long. */
+void kn_schedule_mixed_runs(const kn_site *at, kn_phase *ph)
+{
+    if (!may_go_by_mixed_run(at, ph))
+        return;
+    const int widest = kn_widest_element(ph, at->bufs);
+    for (int vec = widest < 2 ? 8 : 16 / widest; vec > ph->how.vec; vec /= 2) {
+        kn_phase with = kn_phase_copy(at->arena, ph);
+        kn_leave_cluster(&with);
+        if (2 * vec > ph->nest.members || !kn_schedule_by_run(at, &with, vec, vec) ||
+            !begins_by_number(&with, vec))
+            continue;
+        kn_schedule_mixed_cluster(at, &with);
+        const double ns = ns_with_all_parts(at, &with);
+        if (ns <= 0)
+            continue;
+        const double by_element = ns_with_all_parts(at, ph);
+        if (by_element <= 0 || ns < nearly_equal * by_element)
+            *ph = with;
+        return;
+    }
 }

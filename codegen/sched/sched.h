@@ -76,6 +76,10 @@ bool kn_schedule_by_run(const kn_site *at, kn_phase *phase, int vec, int aligned
 /* *by_run: a copy of the shaped phase whose vectors go by run, if that is possible and predicted to be quicker. Else false. */
 bool kn_schedule_runs(const kn_site *at, const kn_phase *phase, kn_phase *by_run);
 
+/* Lets the vectors of a shaped mixed phase go by run, if that is possible and predicted to be quicker. What it has of parts later
+ * depends on it, so that it is compared as if it had all. */
+void kn_schedule_mixed_runs(const kn_site *at, kn_phase *phase);
+
 /* kn_schedule_vectors() with a vector width that is known to fit; `a` gets the transfers. */
 void kn_schedule_as(kn_arena *a, kn_phase *phase, int vec);
 
@@ -267,6 +271,8 @@ typedef struct kn_mixed_parts {
     kn_range parts;
     double gain;
 } kn_mixed_parts;
+/* As many parts as run at a time, if there are groups for them; none: it cannot have parts. */
+kn_range kn_all_parts_of_mixed(const kn_phase *rows, const kn_target *target);
 kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_target *target,
                                  const kn_mixed_cost *cost);
 /* The ranges of the members of `columns` for the rest of that phase; both are normalised. */

@@ -64,6 +64,7 @@ void kn_shape_phase(const kn_site *at, kn_phase *ph)
     kn_schedule_transposes(at, ph);
     kn_schedule_cluster(at, ph);
     kn_schedule_mixed_cluster(at, ph);
+    kn_schedule_mixed_runs(at, ph);
     kn_schedule_columns(at, ph);
     lay_abreast(at, ph);
     if (tiled && takes_rows(at, &rows, ph))

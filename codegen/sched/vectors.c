@@ -374,6 +374,14 @@ static bool begins_alike(const kn_site *at, const kn_phase *ph, const kn_access 
            (acc->offset - leader->offset) % vec == 0;
 }
 
+/* What mixed rows have once a part: what all groups have in common, and partial results across them. Threads access it by
+ * elements, from the first of their vectors on. */
+static bool is_of_part(const kn_phase *ph, int i)
+{
+    const kn_access *acc = kn_element_access(ph, i);
+    return ph->how.mixed && (!acc || !kn_access_varies(acc, 0, ph->nest.ngroup));
+}
+
 /* The first access along runs of the narrowest elements, of an array whose base is aligned if there is one. */
 static const kn_access *leader_of(const kn_site *at, const kn_phase *ph, int vec)
 {
@@ -381,7 +389,7 @@ static const kn_access *leader_of(const kn_site *at, const kn_phase *ph, int vec
     int least = 0;
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
-        if (!acc || acc->stride[ph->nest.naxes - 1] != 1)
+        if (!acc || acc->stride[ph->nest.naxes - 1] != 1 || is_of_part(ph, i))
             continue;
         const kn_buf *buf = &at->bufs[acc->buf];
         const int order =
@@ -416,7 +424,8 @@ bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec, int aligned)
     int near = 0; /* bytes that the cache reads for an element */
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
-        if (!acc)
+        ph->how.transfers.data[i].scalarised = is_of_part(ph, i);
+        if (!acc || is_of_part(ph, i))
             continue;
         const int64_t stride = acc->stride[ph->nest.naxes - 1];
         const bool along = stride != 0,

@@ -156,7 +156,7 @@ void kn_cuda_accumulate(kn_cuda_writer *w, int r)
     const kn_red *red = &w->ph->nest.reds.data[r];
     const char *x = kn_cuda_operand(w, red->value), *l = kn_vector_has_groups(w->ph) ? "[l]" : "";
     if (red->across)
-        l = w->ph->how.vec > 1 ? "[step][l]" : "[step][0]";
+        l = w->in_tail ? "_tail[step][0]" : w->ph->how.vec > 1 ? "[step][l]" : "[step][0]";
     if (!kn_red_owns(w->ph, r))
         return;
     if (red->by) {
@@ -458,16 +458,22 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
 
 /* ---- across groups: acc<r>[step][l] is of one member, over the groups of a part ---- */
 
+static const char *across(kn_cuda_writer *w, int r)
+{
+    return kn_cuda_printed(w, w->in_tail ? "acc%d_tail" : "acc%d", r);
+}
+
 void kn_cuda_across_accumulators(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     for (int r = 0; r < ph->nest.reds.len; r++) {
         if (!ph->nest.reds.data[r].across)
             continue;
-        kn_cuda_line(w, "%s acc%d[%d][%d];", accumulator_type(w, r), r, ph->how.steps, ph->how.vec);
+        kn_cuda_line(w, "%s %s[%d][%d];", accumulator_type(w, r), across(w, r), ph->how.steps,
+                     ph->how.vec);
         kn_cuda_each(w, "step", ph->how.steps,
                      kn_cuda_printed(w, "for (int l = 0; l < %d; ++l)", ph->how.vec));
-        kn_cuda_line(w, "        acc%d[step][l] = %s;", r, neutral(w, r));
+        kn_cuda_line(w, "        %s[step][l] = %s;", across(w, r), neutral(w, r));
     }
 }
 
@@ -479,9 +485,9 @@ void kn_cuda_combine_across(kn_cuda_writer *w)
         return;
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].across)
-            kn_cuda_line(w, "kn_combine_rows<kn_%s, %d, %d, %d, true>(acc%d[step], scratch);",
+            kn_cuda_line(w, "kn_combine_rows<kn_%s, %d, %d, %d, true>(%s[step], scratch);",
                          kn_ops[ph->nest.reds.data[r].op].text, w->k->threads / ph->how.tpg,
-                         ph->how.tpg, ph->how.vec, r);
+                         ph->how.tpg, ph->how.vec, across(w, r));
 }
 
 void kn_cuda_store_across(kn_cuda_writer *w)
@@ -498,10 +504,10 @@ void kn_cuda_store_across(kn_cuda_writer *w)
             kn_cuda_offset(w, &s->access, 'o', i, ph->how.vec > 1 && !vector ? "l" : NULL), w->p,
             i);
         if (vector) {
-            kn_cuda_line(w, "kn_store(%s, acc%d[step]);", to, s->value);
+            kn_cuda_line(w, "kn_store(%s, %s[step]);", to, across(w, s->value));
             continue;
         }
         kn_cuda_each(w, "l", ph->how.vec,
-                     kn_cuda_printed(w, "*(%s) = acc%d[step][l];", to, s->value));
+                     kn_cuda_printed(w, "*(%s) = %s[step][l];", to, across(w, s->value)));
     }
 }

@@ -312,7 +312,7 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
         kn_cuda_unaligned_range(w);
     else if (!ph->how.cluster)
         write_range_of_rows(w, shares ? "live" : "");
-    if (ph->how.by_run)
+    if (ph->how.by_run && (shares || !ph->how.mixed))
         kn_cuda_run_range(w, shares ? "live" : "");
     if (ph->how.tail || kn_edges_in_one_step(ph))
         kn_cuda_begin_tail(w);

@@ -75,6 +75,8 @@ static void begin_prefetch(kn_cuda_writer *w, const kn_cuda_stride *by)
     }
     const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, false);
     kn_cuda_write_unrolled(w, &all, copy_step);
+    if (w->ph->how.by_run)
+        kn_cuda_prefetch_tail(w);
     kn_cuda_close_as(w, "};");
     const char *last = "part_first + (kn_steps(part_first, work, group_stride) - 1) * group_stride";
     kn_cuda_guarded(w, "part_first < work",
@@ -93,26 +95,45 @@ void kn_cuda_prefetch_next(kn_cuda_writer *w)
                              : "prefetch(first + group_stride);");
 }
 
-void kn_cuda_open_mixed(kn_cuda_writer *w)
+/* The first group of a part, and how many are from one that a block takes to the next. By run their distance is a multiple
+ * of `apart`: parts that begin alike share the groups that do. */
+static void write_groups_of_part(kn_cuda_writer *w)
 {
     const char *at_once = kn_cuda_groups_at_once(w);
+    const int apart = kn_groups_apart(w->ph);
+    if (w->ph->how.cluster) {
+        /* how many clusters there are at a time is known at the launch: any more parts have no groups */
+        const char *clusters = w->blocks, *whole = "";
+        if (apart > 1) {
+            clusters = kn_cuda_printed(w, "%s < %d ? %d : %s", w->blocks, apart, apart, w->blocks);
+            whole = kn_cuda_printed(w, " / %d * %d", apart, apart);
+        }
+        kn_cuda_line(w, "const kn_count parts = kn_least((kn_count)p%d_parts, (kn_count)(%s))%s;",
+                     w->p, clusters, whole);
+        kn_cuda_line(
+            w, "const kn_count part_first = part < parts ? part : work, group_stride = parts;");
+        return;
+    }
+    const char *first = apart > 1 ? kn_cuda_printed(w, "part / %d * (%s * %d) + part %% %d", apart,
+                                                    at_once, apart, apart)
+                                  : kn_cuda_printed(w, "part * %s", at_once);
+    kn_cuda_line(w, "const kn_count part_first = %s, group_stride = (kn_count)p%d_parts * %s;",
+                 first, w->p, at_once);
+}
+
+void kn_cuda_open_mixed(kn_cuda_writer *w)
+{
     const bool resident = kn_phase_resident(w->ph);
     kn_cuda_open(w, "for (kn_count part = %s; part < (kn_count)p%d_parts; part += %s)", w->block,
                  w->p, w->blocks);
-    if (w->ph->how.cluster) {
-        /* how many clusters there are at a time is known at the launch: any more parts have no groups */
-        kn_cuda_line(w, "const kn_count parts = kn_least((kn_count)p%d_parts, (kn_count)(%s));",
-                     w->p, w->blocks);
-        kn_cuda_line(
-            w, "const kn_count part_first = part < parts ? part : work, group_stride = parts;");
-    } else {
-        kn_cuda_line(
-            w, "const kn_count part_first = part * %s, group_stride = (kn_count)p%d_parts * %s;",
-            at_once, w->p, at_once);
-    }
+    write_groups_of_part(w);
+    if (w->ph->how.by_run)
+        kn_cuda_run_of_part(w);
     kn_cuda_across_accumulators(w);
     const kn_cuda_stride by = steps_of_thread(w);
     kn_cuda_load_hoisted(w, &by);
+    if (w->ph->how.by_run)
+        kn_cuda_begin_tail_of_part(w);
     if (w->ph->how.prefetch)
         begin_prefetch(w, &by);
     if (kn_turn_bytes(w->ph))
@@ -152,6 +173,22 @@ void kn_cuda_deferred_groups(kn_cuda_writer *w)
     kn_cuda_line(w, "__syncthreads();");
 }
 
+static void store_across(kn_cuda_writer *w, const kn_cuda_unrolled *all)
+{
+    const bool shares = kn_shares_block(w->k, w->ph);
+    kn_cuda_open_each(w, "step", all->steps);
+    kn_cuda_line(w, "const kn_count i = %s;", all->index);
+    kn_cuda_combine_across(w);
+    kn_cuda_open(w, "if (%s%s)", shares ? "row == 0 && " : "", all->guard);
+    if (w->ph->how.by_run)
+        kn_cuda_write_axes_of_run(w);
+    else
+        kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
+    kn_cuda_store_across(w);
+    kn_cuda_close(w);
+    kn_cuda_close(w);
+}
+
 void kn_cuda_close_mixed(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -162,14 +199,10 @@ void kn_cuda_close_mixed(kn_cuda_writer *w)
         kn_cuda_line(w, "__syncthreads(); // the last results have been read");
     if (across) {
         const kn_cuda_stride by = steps_of_thread(w);
-        kn_cuda_open_each(w, "step", ph->how.steps);
-        kn_cuda_line(w, "const kn_count i = %s + (kn_count)step * %s;", by.first, by.step);
-        kn_cuda_combine_across(w);
-        kn_cuda_open(w, "if (%si < %s)", kn_shares_block(w->k, ph) ? "row == 0 && " : "", by.end);
-        kn_cuda_decompose(w, ph->nest.ngroup, ph->nest.naxes, "i");
-        kn_cuda_store_across(w);
-        kn_cuda_close(w);
-        kn_cuda_close(w);
+        const kn_cuda_unrolled all = kn_cuda_all_steps(w, &by, false);
+        store_across(w, &all);
+        if (ph->how.by_run)
+            kn_cuda_of_tail(w, store_across);
     }
     kn_cuda_close(w);
 }

@@ -15,6 +15,13 @@ static const char *head(kn_cuda_writer *w)
         kn_cuda_offset(w, &acc, store < 0 ? 'v' : 'o', store < 0 ? i : store, NULL));
 }
 
+void kn_cuda_run_of_part(kn_cuda_writer *w)
+{
+    kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "part_first");
+    kn_cuda_line(w, "const kn_index head = (kn_index)%s; // of each of its groups", head(w));
+    kn_cuda_run_range(w, "");
+}
+
 void kn_cuda_run_shape(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -61,7 +68,10 @@ void kn_cuda_write_axes_of_run(kn_cuda_writer *w)
         kn_cuda_decompose(w, w->ph->nest.ngroup, last, "of_run");
         at = kn_cuda_printed(w, "i - of_run * (kn_count)p%d_%s", w->p, extent);
     }
-    kn_cuda_line(w, "const kn_index head = (kn_index)%s, at = (kn_index)(%s);", head(w), at);
+    if (w->ph->how.mixed)
+        kn_cuda_line(w, "const kn_index at = (kn_index)(%s);", at);
+    else
+        kn_cuda_line(w, "const kn_index head = (kn_index)%s, at = (kn_index)(%s);", head(w), at);
     kn_cuda_line(w,
                  w->on_edges ? "const kn_index a%d = at < head ? at : at + p%d_whole;"
                              : "const kn_index a%d = at + head;",

@@ -38,25 +38,108 @@ static kn_cuda_unrolled step_of_tail(kn_cuda_writer *w)
         1, kn_cuda_printed(w, "tail + ((kn_count)%s - 1 - %s)", workers, lane), "i < tail_end"};
 }
 
-void kn_cuda_begin_tail(kn_cuda_writer *w)
+/* ---- prefetched: each group's edges are loaded to registers of their own, in the group before ---- */
+
+static bool is_next(const kn_cuda_writer *w, int i)
 {
-    w->tail = kn_phase_of_tail(w->t->arena, w->ph, w->k->fast);
-    w->loaded_tail = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
+    return kn_kept(w->ph, i) && !kn_is_hoisted(w->ph, i);
+}
+
+static const char *next_of_tail(kn_cuda_writer *w, int i)
+{
+    return kn_cuda_printed(w, "%s_next", kn_cuda_registers(w, i));
+}
+
+static void declare_next(kn_cuda_writer *w, const kn_cuda_unrolled *step)
+{
+    (void)step;
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (is_next(w, i))
+            kn_cuda_line(w, "kn_vec<%s, 1> %s;", kn_cuda_type(kn_value_at(w->ph, i)->dtype),
+                         next_of_tail(w, i));
+}
+
+static void load_all_next(kn_cuda_writer *w)
+{
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (is_next(w, i))
+            kn_cuda_line(w, "%s = %s;", next_of_tail(w, i),
+                         kn_cuda_loaded(w, i, 1, kn_cuda_address(w, i, NULL)));
+}
+
+static void load_next(kn_cuda_writer *w, const kn_cuda_unrolled *step)
+{
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        w->need[i] = is_next(w, i);
+    kn_cuda_write_unrolled(w, step, load_all_next);
+}
+
+static void take_next(kn_cuda_writer *w, const kn_cuda_unrolled *step)
+{
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        if (!is_next(w, i))
+            continue;
+        kn_cuda_declare_kept(w, i, step->steps);
+        kn_cuda_line(w, "%s[0] = %s;", kn_cuda_registers(w, i), next_of_tail(w, i));
+        w->loaded[i] = true;
+    }
+}
+
+void kn_cuda_of_tail(kn_cuda_writer *w, kn_cuda_pass *what)
+{
     const kn_cuda_writer around = *w;
     enter_tail(w);
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        w->need[i] = kn_kept(w->ph, i);
     const kn_cuda_unrolled step = step_of_tail(w);
-    kn_cuda_load_steps(w, &step);
+    what(w, &step);
     *w = around;
 }
 
-void kn_cuda_write_tail(kn_cuda_writer *w)
+static void make_tail(kn_cuda_writer *w)
 {
-    const kn_cuda_writer around = *w;
-    enter_tail(w);
-    kn_phase_needs(w->ph, w->sweep, w->need);
-    const kn_cuda_unrolled step = step_of_tail(w);
-    kn_cuda_write_steps(w, &step);
-    *w = around;
+    w->tail = kn_phase_of_tail(w->t->arena, w->ph, w->k->fast);
+    w->loaded_tail = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
 }
+
+/* What rows keep of it and have not hoisted. */
+static void load_kept(kn_cuda_writer *w, const kn_cuda_unrolled *step)
+{
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        w->need[i] = kn_kept(w->ph, i) && !w->loaded[i];
+    kn_cuda_load_steps(w, step);
+}
+
+void kn_cuda_begin_tail(kn_cuda_writer *w)
+{
+    const bool mixed = w->ph->how.mixed;
+    if (!mixed)
+        make_tail(w);
+    kn_cuda_of_tail(w, mixed && w->ph->how.prefetch ? take_next : load_kept);
+}
+
+static void write_step(kn_cuda_writer *w, const kn_cuda_unrolled *step)
+{
+    kn_phase_needs(w->ph, w->sweep, w->need);
+    kn_cuda_write_steps(w, step);
+}
+
+void kn_cuda_write_tail(kn_cuda_writer *w) { kn_cuda_of_tail(w, write_step); }
+
+/* ---- of mixed rows ---- */
+
+static void hoist(kn_cuda_writer *w, const kn_cuda_unrolled *step)
+{
+    kn_cuda_across_accumulators(w);
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        w->need[i] = kn_is_hoisted(w->ph, i);
+    kn_cuda_load_steps(w, step);
+}
+
+void kn_cuda_begin_tail_of_part(kn_cuda_writer *w)
+{
+    make_tail(w);
+    kn_cuda_of_tail(w, hoist);
+    if (w->ph->how.prefetch)
+        kn_cuda_of_tail(w, declare_next);
+}
+
+void kn_cuda_prefetch_tail(kn_cuda_writer *w) { kn_cuda_of_tail(w, load_next); }

@@ -387,6 +387,8 @@ void kn_cuda_load_hoisted(kn_cuda_writer *w, const kn_cuda_stride *by);
 /* The groups and members of a phase whose vectors go by run, and its edges; in a group, a thread's share of the edges. */
 void kn_cuda_run_shape(kn_cuda_writer *w);
 void kn_cuda_run_range(kn_cuda_writer *w, const char *live);
+/* Mixed: what the runs of all groups of a part have in common, whose first group is `part_first`. */
+void kn_cuda_run_of_part(kn_cuda_writer *w);
 /* Declares the indices of vector, or edge, i. */
 void kn_cuda_write_axes_of_run(kn_cuda_writer *w);
 
@@ -398,6 +400,12 @@ void kn_cuda_tail_range(kn_cuda_writer *w, const char *end, const char *mine);
 /* Before the sweeps: loads what rows keep of it. Behind the loop of a sweep: its step. */
 void kn_cuda_begin_tail(kn_cuda_writer *w);
 void kn_cuda_write_tail(kn_cuda_writer *w);
+/* Does `what` for its step. */
+void kn_cuda_of_tail(kn_cuda_writer *w, kn_cuda_pass *what);
+/* Mixed, before the groups of a part: its accumulators across groups, and loads of what they have in common; where groups
+ * are prefetched, the loads of those of index `first`. */
+void kn_cuda_begin_tail_of_part(kn_cuda_writer *w);
+void kn_cuda_prefetch_tail(kn_cuda_writer *w);
 
 /* ---- scatter_sum.c ---- */
 
