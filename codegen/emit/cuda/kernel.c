@@ -512,6 +512,13 @@ static bool open_part_of_grid(kn_cuda_writer *w)
     return true;
 }
 
+/* Do threads of a block still read a tile of rows when others are done with the phase before? */
+static bool follows_tile_of_rows(const kn_cuda_writer *w)
+{
+    const kn_phase *before = w->ph - (w->p - kn_first_local(w->k, w->p)) - 1;
+    return before >= w->k->phases.data && before->how.walk == KN_WALK_ROWS && before->how.tile;
+}
+
 static void write_phase(kn_cuda_writer *w, int p)
 {
     enter_phase(w, p);
@@ -519,6 +526,8 @@ static void write_phase(kn_cuda_writer *w, int p)
         kn_cuda_exchange_all(w, p);
     if (w->ph->barrier)
         kn_cuda_line(w, "kn_grid_barrier(barrier);");
+    else if (follows_tile_of_rows(w))
+        kn_cuda_line(w, "__syncthreads(); // the tile has been read");
     write_locals(w, SHARED_BY_PHASES, "threadIdx.x", "");
     describe_phase(w);
     const bool one_block = w->ph->how.last_block && !w->ph->how.last_of_tile;
