@@ -131,8 +131,9 @@ static void put_threads(kn_text *t, const kn_phase *ph)
     if (ph->how.packed)
         kn_putf(t, "; %d groups packed, %d x %d threads", kn_cols_width(ph), ph->how.lanes,
                 ph->how.tpg);
-    else if (ph->how.abreast)
-        kn_putf(t, "; %d groups, %d members abreast", kn_cols_width(ph), kn_members_abreast(ph));
+    else if (ph->how.interleaved)
+        kn_putf(t, "; %d groups, %d interleaved members", kn_cols_width(ph),
+                kn_members_interleaved(ph));
     else if (ph->how.walk == KN_WALK_COLS)
         kn_putf(t, "; %d groups x %d threads%s", kn_cols_width(ph), ph->how.tpg,
                 ph->how.scatter_sum ? ", which compact their members by destination" : "");

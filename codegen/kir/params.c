@@ -137,8 +137,8 @@ static void schedule_params(params *ps, kn_assignment *d, int p)
         if (!kn_is_cyclic(ph))
             put_index(ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
     }
-    if (ph->how.abreast && !ph->local)
-        put_index(ps, kn_members_abreast(ph), a ? kn_sprintf(a, "p%d_abreast", p) : NULL);
+    if (ph->how.interleaved && !ph->local)
+        put_index(ps, kn_members_interleaved(ph), a ? kn_sprintf(a, "p%d_interleaved", p) : NULL);
     if (ph->how.packed) {
         put_index(ps, ph->num.pack, a ? kn_sprintf(a, "p%d_pack", p) : NULL);
         put_index(ps, ph->how.lanes, a ? kn_sprintf(a, "p%d_lanes", p) : NULL);

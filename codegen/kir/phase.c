@@ -216,7 +216,7 @@ bool kn_is_cyclic(const kn_phase *p)
     return p->how.split && !p->how.tile && !kn_phase_in_order(p) && !kn_is_invariant(p);
 }
 
-int kn_members_abreast(const kn_phase *p)
+int kn_members_interleaved(const kn_phase *p)
 {
     const int64_t columns = p->nest.axes[p->nest.ngroup - 1].extent;
     if (columns < 1)

@@ -116,31 +116,31 @@ static inline bool kn_by_a_warp(const kn_phase *p)
 static inline bool kn_meets_in_block(const kn_phase *p)
 {
     return kn_by_block(p) ||
-           (p->how.walk == KN_WALK_COLS && (p->how.packed || p->how.abreast || p->how.tpg > 1));
+           (p->how.walk == KN_WALK_COLS && (p->how.packed || p->how.interleaved || p->how.tpg > 1));
 }
 /* COLS: do a thread's vectors run across groups, or packed columns, so that group values have an instance an element? */
 static inline bool kn_vector_has_groups(const kn_phase *p)
 {
     return p->how.walk == KN_WALK_COLS && p->how.vec > 1;
 }
-/* COLS, abreast: how many members lie side by side. Those are whole vectors, so that each lane has the same columns in
+/* COLS, interleaved: how many members lie side by side. Those are whole vectors, so that each lane has the same columns in
  * every step. 0: the lanes have no room for so many. */
-int kn_members_abreast(const kn_phase *p);
-/* Is an access the same for all lanes of a thread's vectors? Those abreast have several members. */
+int kn_members_interleaved(const kn_phase *p);
+/* Is an access the same for all lanes of a thread's vectors? Those interleaved have several members. */
 static inline bool kn_same_for_lanes(const kn_phase *p, const kn_access *acc)
 {
     const int va = kn_phase_vector_axis(p);
     return va < 0 || (acc->kind[va] == KN_STRIDE_ZERO &&
-                      (!p->how.abreast || acc->kind[p->nest.naxes - 1] == KN_STRIDE_ZERO));
+                      (!p->how.interleaved || acc->kind[p->nest.naxes - 1] == KN_STRIDE_ZERO));
 }
 /* Can they: is each element where that asks for, and do members have no order? */
-bool kn_suits_abreast(const kn_phase *p);
+bool kn_suits_interleaving(const kn_phase *p);
 /* COLS: groups that a block takes at a time. */
 static inline int kn_cols_width(const kn_phase *p)
 {
-    return p->how.packed    ? (int)p->num.pack
-           : p->how.abreast ? (int)p->nest.axes[p->nest.ngroup - 1].extent
-                            : p->how.lanes * p->how.vec;
+    return p->how.packed        ? (int)p->num.pack
+           : p->how.interleaved ? (int)p->nest.axes[p->nest.ngroup - 1].extent
+                                : p->how.lanes * p->how.vec;
 }
 
 /* A CPU's thread takes no fewer columns, or all; and parts of split columns are so many members, or a multiple: narrow
@@ -156,9 +156,9 @@ static inline int kn_stepped_axes(const kn_phase *p)
 /* Members of a group that its threads take in one step. */
 static inline int kn_phase_step(const kn_phase *p)
 {
-    int columns = p->how.packed    ? (int)p->nest.axes[p->nest.naxes - 1].extent
-                  : p->how.abreast ? kn_members_abreast(p)
-                                   : 1;
+    int columns = p->how.packed        ? (int)p->nest.axes[p->nest.naxes - 1].extent
+                  : p->how.interleaved ? kn_members_interleaved(p)
+                                       : 1;
     return p->how.walk == KN_WALK_COLS ? p->how.tpg * columns : p->how.tpg * p->how.vec;
 }
 

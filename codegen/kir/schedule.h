@@ -151,10 +151,10 @@ typedef struct kn_schedule {
     bool mixed;
     /* the blocks of a cluster share a group, a range of members each */
     bool cluster;
-    /* COLS: members lie abreast: each step takes the elements of several neighbouring members, which are contiguous, as one
+    /* COLS: members are interleaved: each step takes the elements of several neighbouring members, which are contiguous, as one
      * row that is as wide as the lanes. A lane has the same columns in every step, of which each group has several; combines
-     * add those up: codegen/sched/abreast.c */
-    bool abreast;
+     * add those up: codegen/sched/interleaved.c */
+    bool interleaved;
     /* COLS: row packing along the last member axis; combines also add up the columns of each group:
      * codegen/sched/packed.c */
     bool packed;

@@ -15,15 +15,21 @@ typedef struct word {
 
 #define HOW(field) offsetof(kn_phase_schedule, how.field)
 #define NUM(field) offsetof(kn_phase_schedule, num.field)
-static const word walk_words[] = {
-    {"tpg", INT, HOW(tpg)},         {"lanes", INT, HOW(lanes)},
-    {"vec", INT, HOW(vec)},         {"steps", INT, HOW(steps)},
-    {"unroll", INT, HOW(unroll)},   {"unaligned", FLAG, HOW(unaligned)},
-    {"linear", FLAG, HOW(linear)},  {"tail", FLAG, HOW(tail)},
-    {"by_run", INT, HOW(by_run)},   {"full", INT, HOW(full)},
-    {"pack", LONG, NUM(pack)},      {"packed", FLAG, HOW(packed)},
-    {"tile", INT, HOW(tile)},       {"scatter_sum", FLAG, HOW(scatter_sum)},
-    {"abreast", FLAG, HOW(abreast)}};
+static const word walk_words[] = {{"tpg", INT, HOW(tpg)},
+                                  {"lanes", INT, HOW(lanes)},
+                                  {"vec", INT, HOW(vec)},
+                                  {"steps", INT, HOW(steps)},
+                                  {"unroll", INT, HOW(unroll)},
+                                  {"unaligned", FLAG, HOW(unaligned)},
+                                  {"linear", FLAG, HOW(linear)},
+                                  {"tail", FLAG, HOW(tail)},
+                                  {"by_run", INT, HOW(by_run)},
+                                  {"full", INT, HOW(full)},
+                                  {"pack", LONG, NUM(pack)},
+                                  {"packed", FLAG, HOW(packed)},
+                                  {"tile", INT, HOW(tile)},
+                                  {"scatter_sum", FLAG, HOW(scatter_sum)},
+                                  {"interleaved", FLAG, HOW(interleaved)}};
 static const word other_words[] = {{"beside", FLAG, HOW(beside)},
                                    {"reversed", FLAG, HOW(reversed)},
                                    {"resident", FLAG, HOW(resident)},

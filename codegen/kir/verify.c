@@ -101,16 +101,17 @@ static kn_status verify_tile(const kn_kernel *k, int p)
     return KN_OK;
 }
 
-static kn_status verify_abreast(const kn_kernel *k, int p)
+static kn_status verify_interleaved(const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
-    if (!ph->how.abreast)
+    if (!ph->how.interleaved)
         return KN_OK;
     if (ph->how.walk != KN_WALK_COLS || ph->how.tpg != 1 || ph->how.tile || ph->how.packed ||
         ph->how.cluster || ph->how.scatter_sum || ph->how.steps || ph->how.lanes > k->threads)
-        return broken(k, p, "members abreast are of columns, in one row of lanes");
-    if (!kn_suits_abreast(ph) || kn_members_abreast(ph) < 1)
-        return broken(k, p, "members abreast are contiguous, and a row of lanes has room for some");
+        return broken(k, p, "interleaved members are of columns, in one row of lanes");
+    if (!kn_suits_interleaving(ph) || kn_members_interleaved(ph) < 1)
+        return broken(k, p,
+                      "interleaved members are contiguous, and a row of lanes has room for some");
     return KN_OK;
 }
 
@@ -169,7 +170,7 @@ static kn_status verify_phase(const kn_kernel *k, int p)
                            ph->how.cluster || ph->how.split || ph->how.tile))
         return broken(k, p, "packed rows are groups in several runs, kept in registers");
     KN_TRY(verify_tile(k, p));
-    KN_TRY(verify_abreast(k, p));
+    KN_TRY(verify_interleaved(k, p));
     if (ph->how.walk == KN_WALK_FLAT && (ph->nest.reds.len || ph->nest.ngroup))
         return broken(k, p, "a flat phase has no groups");
     return KN_OK;

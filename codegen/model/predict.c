@@ -154,7 +154,7 @@ static double combine_columns(const kn_model *m, const kn_phase *ph, int sweep)
         runs += kn_red_accumulates(ph, r, sweep);
     }
     return m->m->block * (1 + again * (runs - 1) + runs * m->k->threads * ph->how.vec / values) +
-           (ph->how.abreast ? runs * side_by_side : 0);
+           (ph->how.interleaved ? runs * side_by_side : 0);
 }
 
 /* What a sweep takes to combine what threads have accumulated. */

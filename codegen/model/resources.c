@@ -148,7 +148,7 @@ int kn_combine_partner(const kn_phase *ph, int sweep, const kn_combine_batch *t,
 /* What the threads of a block store of one reduction of columns: of narrow ones those of a warp's first row. */
 static int columns_bytes(const kn_phase *ph, int r, int threads)
 {
-    const int stored = ph->how.abreast      ? ph->how.lanes
+    const int stored = ph->how.interleaved  ? ph->how.lanes
                        : ph->how.lanes < 32 ? threads / 32 * ph->how.lanes
                                             : threads;
     return stored * ph->how.vec * red_state_bytes(ph, r);
@@ -156,8 +156,8 @@ static int columns_bytes(const kn_phase *ph, int r, int threads)
 
 int kn_combined_columns_end(const kn_phase *ph, int sweep, int r, int threads)
 {
-    enum { ROOM = 4096, ROOM_ABREAST = 16 * 1024 };
-    const int room = ph->how.abreast ? ROOM_ABREAST : ROOM;
+    enum { ROOM = 4096, ROOM_INTERLEAVED = 16 * 1024 };
+    const int room = ph->how.interleaved ? ROOM_INTERLEAVED : ROOM;
     int bytes = columns_bytes(ph, r, threads), end = r + 1;
     for (; kn_red_accumulates(ph, r, sweep) && end < ph->nest.reds.len; end++) {
         if (!kn_red_accumulates(ph, end, sweep))

@@ -98,12 +98,12 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
              "a group of rows has a power of two of threads, a warp's at most or the block's");
     else if (how->packed)
         RULE(k->threads >= kn_packed_threads(ph), "a block has a thread for each lane and row");
-    else if (how->abreast)
-        RULE(
-            is_power_of_two(how->lanes) && how->tpg == 1 && how->lanes <= k->threads &&
-                kn_members_abreast(ph) > 0 && kn_static_bytes(ph, k->threads) <= KN_MOST_TILE_BYTES,
-            "members that lie abreast have a row of lanes, which has room for a whole vector of them, "
-            "and shared memory for each column of it");
+    else if (how->interleaved)
+        RULE(is_power_of_two(how->lanes) && how->tpg == 1 && how->lanes <= k->threads &&
+                 kn_members_interleaved(ph) > 0 &&
+                 kn_static_bytes(ph, k->threads) <= KN_MOST_TILE_BYTES,
+             "interleaved members have a row of lanes, which has room for a whole vector of them, "
+             "and shared memory for each column of it");
     else
         RULE(is_power_of_two(how->lanes) && (int64_t)how->tpg * how->lanes == k->threads,
              "rows times lanes of columns are the block");
@@ -230,17 +230,17 @@ static kn_phase_schedule with_sizes(const kn_phase *shaped, const kn_phase_sched
     return with;
 }
 
-/* Lays a shaped phase of columns abreast, or apart. */
-static kn_status lay(const kn_site *at, kn_kernel *k, int p, bool abreast)
+/* Interleaves a shaped phase of columns, or undoes it. */
+static kn_status interleave(const kn_site *at, kn_kernel *k, int p, bool interleaved)
 {
     kn_phase *ph = &k->phases.data[p];
-    if (ph->how.abreast && !abreast)
-        kn_lay_apart(at, ph);
-    RULE(!abreast || ph->how.abreast ||
-             (!ph->how.tile && !ph->how.cluster && kn_lay_abreast(at, ph)),
-         "members lie abreast where they are contiguous, and in no order");
-    RULE(!abreast || kn_locals_suit_abreast(at, k, p),
-         "local phases of groups lie abreast where their host does");
+    if (ph->how.interleaved && !interleaved)
+        kn_undo_interleaving(at, ph);
+    RULE(!interleaved || ph->how.interleaved ||
+             (!ph->how.tile && !ph->how.cluster && kn_interleave(at, ph)),
+         "members are interleaved where they are contiguous, and in no order");
+    RULE(!interleaved || kn_locals_suit_interleaving(at, k, p),
+         "local phases of groups are interleaved where their host does");
     return KN_OK;
 }
 
@@ -249,7 +249,7 @@ static kn_status lay(const kn_site *at, kn_kernel *k, int p, bool abreast)
 static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_phase_schedule *given)
 {
     kn_phase *ph = &k->phases.data[p];
-    KN_TRY(lay(at, k, p, given->how.abreast));
+    KN_TRY(interleave(at, k, p, given->how.interleaved));
     const kn_phase_schedule with = with_sizes(ph, given), *s = &with;
     const kn_schedule shaped = ph->how;
     if (s->how.split && s->num.splits > 0 && s->num.splits < ph->num.splits &&

@@ -30,7 +30,7 @@ static void follow_host(const kn_site *at, const kn_kernel *k, kn_phase *local,
     bool block = local->nest.ngroup == 0;
     local->how.walk = block ? KN_WALK_ROWS : host->how.walk;
     local->how.tpg = block ? k->threads : host->how.tpg;
-    local->how.abreast = !block && host->how.abreast;
+    local->how.interleaved = !block && host->how.interleaved;
     bool vectors = block && at->target->sm && !kn_by_a_warp(local);
     if (vectors)
         kn_schedule_vectors(at, local);
@@ -179,8 +179,8 @@ static void choose(const kn_site *at, kn_kernel *k)
         if (!k->phases.data[i].local && !may_finish_tiles(k, i))
             kn_schedule_few_columns(&k->phases.data[i], at->target);
     for (int i = 0; i < k->phases.len; i++)
-        if (k->phases.data[i].how.abreast && !kn_locals_suit_abreast(at, k, i))
-            kn_lay_apart(at, &k->phases.data[i]);
+        if (k->phases.data[i].how.interleaved && !kn_locals_suit_interleaving(at, k, i))
+            kn_undo_interleaving(at, &k->phases.data[i]);
     kn_resident_align(at, k);
     choose_block(at, k);
     for (int i = 0; i < k->phases.len; i++) {

@@ -98,7 +98,7 @@ bool kn_cols_fit(const kn_phase *ph, const kn_target *target, int at_once)
 
 bool kn_cols_may_keep(const kn_phase *ph, const kn_target *target)
 {
-    return target->sm != 0 && ph->how.walk == KN_WALK_COLS && !ph->how.abreast && ph->alone &&
+    return target->sm != 0 && ph->how.walk == KN_WALK_COLS && !ph->how.interleaved && ph->alone &&
            !ph->universal && !kn_is_invariant(ph) && !ph->how.split && !ph->local &&
            ph->nest.groups > 0 && ph->nest.members > 1 && ph->nest.nsweeps > 1;
 }
@@ -131,7 +131,7 @@ void kn_schedule_few_columns(kn_phase *ph, const kn_target *target)
 {
     int bytes = 0;
     if (target->sm == 0 || ph->how.scatter_sum || ph->how.walk != KN_WALK_COLS || ph->universal ||
-        ph->how.split || ph->how.cluster || ph->how.packed || ph->how.tile || ph->how.abreast ||
+        ph->how.split || ph->how.cluster || ph->how.packed || ph->how.tile || ph->how.interleaved ||
         ph->nest.reds.len == 0 ||
         kn_ceil_div(ph->nest.groups, kn_cols_width(ph)) * 2 > target->units)
         return;
@@ -194,11 +194,11 @@ static int rows_of(const kn_phase *ph, const kn_target *target, int block)
 static int threads(const kn_phase *ph, const kn_target *target)
 {
     int most = ph->how.packed                           ? kn_packed_threads(ph)
-               : ph->how.abreast                        ? ph->how.lanes
+               : ph->how.interleaved                    ? ph->how.lanes
                : ph->how.tile && ph->nest.reds.len == 0 ? block_of_tiles(ph)
                : kn_cols_keep(ph, target)               ? block_that_keeps(ph, target)
                                                         : WHOLE_BLOCK;
-    if (ph->alone && !ph->how.abreast &&
+    if (ph->alone && !ph->how.interleaved &&
         rows_of(ph, target, WHOLE_BLOCK) < WHOLE_BLOCK / ph->how.lanes)
         most = kn_schedule_small_block(ph, target, (double)ph->nest.members * ph->how.vec);
     return most < target->max_block ? most : target->max_block;
@@ -214,8 +214,8 @@ void kn_bind_tile(kn_phase *ph)
 static void bind(const kn_site *at, kn_phase *ph, int block)
 {
     const kn_target *target = at->target;
-    if (ph->how.abreast) {
-        kn_bind_abreast(at, ph, block);
+    if (ph->how.interleaved) {
+        kn_bind_interleaved(at, ph, block);
         return;
     }
     ph->how.tpg = rows_of(ph, target, block);

@@ -32,9 +32,9 @@ int kn_mixed_min_blocks(const kn_target *target, int threads)
 /* Groups that a block of a split phase takes at a time. */
 static int64_t width_of(const kn_phase *ph)
 {
-    return ph->how.abreast  ? kn_cols_width(ph)
-           : in_columns(ph) ? (int64_t)KN_COLS_LANES * ph->how.vec
-                            : 1;
+    return ph->how.interleaved ? kn_cols_width(ph)
+           : in_columns(ph)    ? (int64_t)KN_COLS_LANES * ph->how.vec
+                               : 1;
 }
 
 /* Shared memory that is left to each of so many blocks besides `used` bytes. */
@@ -101,7 +101,8 @@ static bool alike(const kn_phase *a, const kn_phase *b)
 static bool step_alike(const kn_phase *a, const kn_phase *b)
 {
     return alike(a, b) && a->how.vec == b->how.vec && a->how.tpg == b->how.tpg &&
-           (!in_columns(a) || (a->how.lanes == b->how.lanes && a->how.abreast == b->how.abreast));
+           (!in_columns(a) ||
+            (a->how.lanes == b->how.lanes && a->how.interleaved == b->how.interleaved));
 }
 
 /* The first resident phase; the number of phases if there is none. */
@@ -113,16 +114,16 @@ static int first_resident(const kn_kernel *k)
     return p;
 }
 
-/* Lays those that are like phase `first` apart, unless all of them are abreast. */
+/* Undoes it for those that are like phase `first`, unless all of them are interleaved. */
 static void lay_alike(const kn_site *at, kn_kernel *k, int first)
 {
-    bool abreast = true;
+    bool interleaved = true;
     for (int p = first; p < k->phases.len; p++)
         if (alike(&k->phases.data[first], &k->phases.data[p]))
-            abreast = abreast && k->phases.data[p].how.abreast;
-    for (int p = k->phases.len - 1; p >= first && !abreast; p--)
-        if (k->phases.data[p].how.abreast && alike(&k->phases.data[first], &k->phases.data[p]))
-            kn_lay_apart(at, &k->phases.data[p]);
+            interleaved = interleaved && k->phases.data[p].how.interleaved;
+    for (int p = k->phases.len - 1; p >= first && !interleaved; p--)
+        if (k->phases.data[p].how.interleaved && alike(&k->phases.data[first], &k->phases.data[p]))
+            kn_undo_interleaving(at, &k->phases.data[p]);
 }
 
 void kn_resident_align(const kn_site *at, kn_kernel *k)

@@ -6,7 +6,7 @@
  *   cols   outer reductions: neighbouring threads work on neighbouring groups;
  *          in tiles that a block or a cluster keeps on chip,
  *          through tiles in shared memory for arrays that are contiguous along the members (transpose.c),
- *          with several members side by side where columns are narrow (abreast.c),
+ *          with several members side by side where columns are narrow (interleaved.c),
  *          or with short runs of several groups packed into rows (packed.c)
  *
  * Members of rows and of columns may be split over all blocks, which keep on chip what they load again after a grid
@@ -278,14 +278,14 @@ kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_target *target,
 /* The ranges of the members of `columns` for the rest of that phase; both are normalised. */
 kn_range kn_schedule_rest(const kn_phase *rows, const kn_phase *columns, const kn_target *target);
 
-/* abreast.c: lays a shaped phase of columns abreast, where that can be (false: it is left as it was) and may gain something; and
+/* interleaved.c: interleaves the columns of a shaped phase, where that can be (false: it is left as it was) and may gain something; and
  * lays it apart again. */
-bool kn_lay_abreast(const kn_site *at, kn_phase *phase);
-void kn_lay_apart(const kn_site *at, kn_phase *phase);
+bool kn_interleave(const kn_site *at, kn_phase *phase);
+void kn_undo_interleaving(const kn_site *at, kn_phase *phase);
 /* The lanes that a block of so many threads has for it. */
-void kn_bind_abreast(const kn_site *at, kn_phase *phase, int block);
+void kn_bind_interleaved(const kn_site *at, kn_phase *phase, int block);
 /* Can the local phases of groups of phase p lie as it does? */
-bool kn_locals_suit_abreast(const kn_site *at, const kn_kernel *k, int p);
+bool kn_locals_suit_interleaving(const kn_site *at, const kn_kernel *k, int p);
 
 /* Narrows columns of which nothing is kept and that would leave half of the machine idle, such as those of partial
  * results, to a cache line. Sets lanes. */

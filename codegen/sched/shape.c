@@ -13,7 +13,7 @@ static bool takes_rows(const kn_site *at, const kn_phase *rows, const kn_phase *
 }
 
 /* What it takes apart, in narrower tiles too where there would be few. */
-static double apart_ns(const kn_site *at, const kn_phase *ph)
+static double separate_ns(const kn_site *at, const kn_phase *ph)
 {
     kn_phase few = *ph;
     kn_schedule_few_columns(&few, at->target);
@@ -22,18 +22,18 @@ static double apart_ns(const kn_site *at, const kn_phase *ph)
     return other < ns ? other : ns;
 }
 
-/* Lays columns abreast, if that is predicted to be quicker. Of two that take as long the one with wider vectors has fewer instructions. */
-static void lay_abreast(const kn_site *at, kn_phase *ph)
+/* Interleaves columns, if that is predicted to be quicker. Of two that take as long the one with wider vectors has fewer instructions. */
+static void interleave(const kn_site *at, kn_phase *ph)
 {
     const double alike = 1.02;
     const kn_division force = at->force->division;
-    kn_phase abreast = *ph;
+    kn_phase interleaved = *ph;
     if ((force == KN_DIVIDE_BY_COST || force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT ||
          force == KN_DIVIDE_WHOLE) &&
-        kn_lay_abreast(at, &abreast) &&
-        kn_predict_phase_ns(at, &abreast) * (abreast.how.vec > ph->how.vec ? 1 : alike) <
-            alike * apart_ns(at, ph))
-        *ph = abreast;
+        kn_interleave(at, &interleaved) &&
+        kn_predict_phase_ns(at, &interleaved) * (interleaved.how.vec > ph->how.vec ? 1 : alike) <
+            alike * separate_ns(at, ph))
+        *ph = interleaved;
 }
 
 void kn_shape_phase(const kn_site *at, kn_phase *ph)
@@ -66,7 +66,7 @@ void kn_shape_phase(const kn_site *at, kn_phase *ph)
     kn_schedule_mixed_cluster(at, ph);
     kn_schedule_mixed_runs(at, ph);
     kn_schedule_columns(at, ph);
-    lay_abreast(at, ph);
+    interleave(at, ph);
     if (tiled && takes_rows(at, &rows, ph))
         *ph = rows;
 }

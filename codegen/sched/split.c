@@ -33,8 +33,8 @@ static bool merges_twice(const kn_phase *ph) { return kn_has_state(ph, KN_STATE_
 static double merging_columns_ns(const kn_phase *ph, const kn_machine *m, int64_t parts)
 {
     const int64_t apart = 512 / KN_COLS_LANES,
-                  abreast = ph->how.abreast ? kn_members_abreast(ph) : 0,
-                  rows = abreast > apart ? abreast : apart;
+                  interleaved = ph->how.interleaved ? kn_members_interleaved(ph) : 0,
+                  rows = interleaved > apart ? interleaved : apart;
     return (double)kn_ceil_div(parts, rows) * (merges_twice(ph) ? 2 : 1) * m->latency;
 }
 
@@ -90,12 +90,12 @@ static bool nothing_keeps(const kn_phase *ph, const kn_target *target)
 static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int64_t blocks,
                                bool forced)
 {
-    enum { STEPS_ABREAST = 2 };
+    enum { STEPS_INTERLEAVED = 2 };
     bool cols = ph->how.walk == KN_WALK_COLS;
     const splitting *how = target->sm ? &gpu_splitting : &cpu_splitting;
     int64_t least = forced ? 1 : cols ? how->least_cols : how->least_rows;
-    if (ph->how.abreast && !forced && least < STEPS_ABREAST * kn_members_abreast(ph))
-        least = STEPS_ABREAST * kn_members_abreast(ph);
+    if (ph->how.interleaved && !forced && least < STEPS_INTERLEAVED * kn_members_interleaved(ph))
+        least = STEPS_INTERLEAVED * kn_members_interleaved(ph);
     int64_t all = (cols ? how->cols_per_unit : how->rows_per_unit) * target->units;
     int64_t want = all / blocks; /* one wave */
     int64_t most = kn_ceil_div(ph->nest.members, least);
@@ -158,11 +158,11 @@ static double ranges_ns(const kn_site *at, const kn_phase *ph, const kn_range *r
     return kn_predict_phase_ns(at, &split) + (ranges->resident ? merging : merging / AT_ONCE);
 }
 
-/* Lays the phase abreast and sets its ranges, if it will be quicker so than with the ranges that it has. */
-static bool ranges_abreast(const kn_site *at, kn_phase *ph, bool forced, kn_range *ranges)
+/* Interleaves the phase and sets its ranges, if it will be quicker so than with the ranges that it has. */
+static bool ranges_interleaved(const kn_site *at, kn_phase *ph, bool forced, kn_range *ranges)
 {
     kn_phase with = *ph;
-    if (ph->how.tile || ph->how.abreast || !kn_lay_abreast(at, &with))
+    if (ph->how.tile || ph->how.interleaved || !kn_interleave(at, &with))
         return false;
     const kn_range wide = ranges_of(at, &with, forced);
     const double ns = wide.n > 1 ? ranges_ns(at, &with, &wide) : INFINITY;
@@ -187,10 +187,10 @@ kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
     if (kn_is_invariant(ph) && !forced)
         return invariant_ranges(ph, target);
     kn_range ranges = ranges_of(at, ph, forced);
-    kn_phase abreast = *ph;
-    const bool wide = ranges_abreast(at, &abreast, forced, &ranges);
+    kn_phase interleaved = *ph;
+    const bool wide = ranges_interleaved(at, &interleaved, forced, &ranges);
     return forced || nothing_keeps(ph, target) ||
-                   split_ns(wide ? &abreast : ph, at->bufs, target, &ranges) <
+                   split_ns(wide ? &interleaved : ph, at->bufs, target, &ranges) <
                        kn_predict_phase_ns(at, ph)
                ? ranges
                : whole;

@@ -6,11 +6,11 @@
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
-/* Is what the access begins at, wherever along the other axes, a multiple of `vec` elements? Members that lie abreast are whole
+/* Is what the access begins at, wherever along the other axes, a multiple of `vec` elements? Members that are interleaved are whole
  * vectors. */
 static bool begins_at_multiple(const kn_phase *ph, const kn_access *acc, int va, int vec)
 {
-    const int others = ph->how.abreast ? ph->nest.ngroup : ph->nest.naxes;
+    const int others = ph->how.interleaved ? ph->nest.ngroup : ph->nest.naxes;
     for (int a = 0; a < others; a++)
         if (a != va && (ph->nest.axes[a].extent != 1 || kn_is_invariant(ph)) &&
             acc->stride[a] % vec != 0)
@@ -64,7 +64,7 @@ static void set_kinds(kn_phase *ph, kn_access *acc, int i)
                  by->linear == ph->how.linear && !by->scalarised &&
                  (!ph->how.unaligned || kn_access_varies(acc, 0, ph->nest.ngroup));
     const kn_store *st = i < ph->nest.values.len ? NULL : kn_store_at(ph, i);
-    if (ph->how.abreast && st && st->kind != KN_STORE_ELEMENT)
+    if (ph->how.interleaved && st && st->kind != KN_STORE_ELEMENT)
         by->vector = by->vector && ph->nest.axes[va].extent % ph->how.vec == 0;
     if (acc->buf == KN_BUF_COUNT) /* the counts of a vector begin at a multiple of its width */
         by->vector = by->vector && !ph->how.unaligned && !ph->how.linear && !ph->how.by_run &&
@@ -126,8 +126,8 @@ static bool may_leave_tail(const kn_phase *ph, const kn_target *target, int va)
 static bool vectors_fit(const kn_site *at, const kn_phase *ph, int va, int vec)
 {
     const int64_t extent = ph->nest.axes[va].extent;
-    bool fits =
-        extent > 0 && (extent % vec == 0 || ph->how.abreast || may_leave_tail(ph, at->target, va));
+    bool fits = extent > 0 &&
+                (extent % vec == 0 || ph->how.interleaved || may_leave_tail(ph, at->target, va));
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
         fits = !acc || kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, vec);
@@ -541,7 +541,7 @@ static void fit_vectors(const kn_site *at, kn_phase *ph, int va, int widest)
     const int wide = ph->how.vec;
     while (ph->how.vec > 1 && !vectors_fit(at, ph, va, ph->how.vec))
         ph->how.vec = narrower(ph->how.vec, widest);
-    for (int vec = wide; vec > 1 && ph->how.vec == 1 && !ph->universal && !ph->how.abreast;
+    for (int vec = wide; vec > 1 && ph->how.vec == 1 && !ph->universal && !ph->how.interleaved;
          vec /= 2)
         if (scalarise_some(at, ph, va, vec))
             ph->how.vec = vec;
@@ -559,11 +559,11 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
     forget_scalarised(ph);
     ph->how.vec = widest < 2 ? 8 : 16 / widest;
     ph->how.lanes = ph->how.mixed ? 0 : KN_COLS_LANES;
-    if (ph->how.walk == KN_WALK_COLS && !ph->how.abreast && ph->how.vec > 4)
+    if (ph->how.walk == KN_WALK_COLS && !ph->how.interleaved && ph->how.vec > 4)
         ph->how.vec = 4;
     if (va < 0 || ph->universal || spills_vectors(ph, target))
         ph->how.vec = 1;
-    while (ph->how.walk == KN_WALK_COLS && ph->how.vec > 1 && !ph->how.abreast &&
+    while (ph->how.walk == KN_WALK_COLS && ph->how.vec > 1 && !ph->how.interleaved &&
            kn_scheduled_groups(ph) < KN_COLS_LANES * ph->how.vec)
         ph->how.vec /= 2; /* narrow matrices: keep all lanes busy rather than use wide vectors */
     while (ph->how.vec > 1 && accumulates_much(ph, target))

@@ -140,12 +140,12 @@ static void change_loop(kn_schedule *how, rng *r)
     }
 }
 
-/* Lays columns abreast, or apart. */
+/* Interleaves columns, or undoes it. */
 static void lay(kn_schedule *how, int threads)
 {
-    how->abreast = !how->abreast;
-    how->tpg = how->abreast ? 1 : threads / KN_COLS_LANES;
-    how->lanes = how->abreast ? threads : KN_COLS_LANES;
+    how->interleaved = !how->interleaved;
+    how->tpg = how->interleaved ? 1 : threads / KN_COLS_LANES;
+    how->lanes = how->interleaved ? threads : KN_COLS_LANES;
 }
 
 /* One change of a phase, and what has to go with it mostly goes. */

@@ -30,7 +30,7 @@ static void write_shift(kn_cuda_writer *w, int r)
     kn_cuda_open(w, w->ph->how.by_run ? "if (edges > 0)"
                     : first           ? "if (members > 0)"
                                       : "if (begin < members)");
-    w->in_first_member = w->ph->how.abreast;
+    w->in_first_member = w->ph->how.interleaved;
     kn_cuda_line(w, "const kn_count i = %s;", first ? "0" : "begin");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     kn_value_needs(w->ph, red->value, need);
@@ -312,9 +312,10 @@ static void combine_rows(kn_cuda_writer *w, int sweep)
             all = kn_red_accumulates(ph, i, sweep) ? kn_cuda_printed(w, "%s, %sacc%d", all, one, i)
                                                    : all;
         const char *only = kn_are_only_stored(ph, sweep) ? "true" : "false";
-        if (ph->how.abreast)
-            kn_cuda_line(w, "kn_combine_abreast<%s, %d, %s>(scratch, width, abreast, columns, %s);",
-                         combine_op(w, r), ph->how.vec, only, all);
+        if (ph->how.interleaved)
+            kn_cuda_line(
+                w, "kn_combine_interleaved<%s, %d, %s>(scratch, width, interleaved, columns, %s);",
+                combine_op(w, r), ph->how.vec, only, all);
         else
             kn_cuda_line(w, "kn_combine_rows_of<%s, %d, %d, %d, %s>(scratch, %s);",
                          combine_op(w, r), ph->how.tpg, ph->how.lanes, ph->how.vec, only, all);

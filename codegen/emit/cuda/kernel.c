@@ -100,8 +100,8 @@ static void write_local(kn_cuda_writer *w, int p, const char *lane, const char *
     const int vec = ph->how.walk == KN_WALK_ROWS ? ph->how.vec : 1;
     const char *first = vec > 1 ? kn_cuda_printed(w, "%s * %d", lane, vec) : lane;
     kn_cuda_stride by = {kn_cuda_printed(w, "(begin + %s)", first), "end", workers(w, vec)};
-    if (ph->how.abreast)
-        by = kn_cuda_abreast_share(w);
+    if (ph->how.interleaved)
+        by = kn_cuda_interleaved_share(w);
     if (kn_phase_in_order(ph))
         by = in_order(w, lane, workers(w, 1));
     kn_cuda_sweeps(w, &by, "");
@@ -359,7 +359,7 @@ static void write_rows(kn_cuda_writer *w)
 static void write_columns_of_thread(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    if (ph->how.abreast) {
+    if (ph->how.interleaved) {
         kn_cuda_decompose(w, 0, ph->nest.ngroup - 1, "tile");
         kn_cuda_line(w, "const kn_index a%d = (kn_index)across;", ph->nest.ngroup - 1);
         return;
@@ -395,7 +395,8 @@ static void open_cols(kn_cuda_writer *w)
         if (kn_is_cyclic(w->ph))
             kn_cuda_line(
                 w, "const kn_count block_step = %s, stride = block_step * (kn_count)p%d_splits;",
-                w->ph->how.abreast ? "abreast" : kn_cuda_printed(w, "%d", w->ph->how.tpg), w->p);
+                w->ph->how.interleaved ? "interleaved" : kn_cuda_printed(w, "%d", w->ph->how.tpg),
+                w->p);
     } else {
         kn_cuda_open(w, "for (kn_count tile = %s; tile < tiles; tile += %s)", w->block, w->blocks);
     }
@@ -406,9 +407,9 @@ static void write_tiles(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     const int width = kn_cols_width(ph), lanes = ph->how.lanes;
-    if (ph->how.abreast) {
+    if (ph->how.interleaved) {
         kn_cuda_line(w, "const kn_count tiles = %s;", kn_cuda_extents(w, 0, ph->nest.ngroup - 1));
-        kn_cuda_abreast_columns(w);
+        kn_cuda_interleaved_columns(w);
         return;
     }
     kn_cuda_line(w, "const kn_count tiles = (groups + %d) / %d;", width - 1, width);
@@ -433,8 +434,8 @@ static void write_cols(kn_cuda_writer *w)
     write_locals(w, IN_EACH_GROUP, "row", "live");
     write_range(w, "live");
     kn_cuda_stride by = {"(begin + row)", "end", kn_is_cyclic(ph) ? "stride" : rows};
-    if (ph->how.abreast)
-        by = kn_cuda_abreast_share(w);
+    if (ph->how.interleaved)
+        by = kn_cuda_interleaved_share(w);
     if (kn_phase_in_order(ph))
         by = in_order(w, "row", rows);
     if (side > 1) {
@@ -446,9 +447,9 @@ static void write_cols(kn_cuda_writer *w)
     if (ph->how.async)
         kn_cuda_copy_columns(w, &by);
     kn_cuda_sweeps(w, &by,
-                   ph->how.cluster   ? "live && row == 0 && rank == 0"
-                   : ph->how.abreast ? "across < width"
-                                     : "live && row == 0");
+                   ph->how.cluster       ? "live && row == 0 && rank == 0"
+                   : ph->how.interleaved ? "across < width"
+                                         : "live && row == 0");
     kn_cuda_close(w);
 }
 

@@ -204,8 +204,8 @@ static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const bool cols = w->ph->how.walk == KN_WALK_COLS;
     const char *first =
-        w->ph->how.abreast ? "resident_end"
-        : cols             ? "resident_end + row"
+        w->ph->how.interleaved ? "resident_end"
+        : cols                 ? "resident_end + row"
                : kn_cuda_printed(w, "resident_end + (kn_count)lane * %d", w->ph->how.vec);
     const kn_cuda_stride in_memory = {first, by->end, by->step};
     kn_cuda_line(w, "// what a block's first steps load is resident");
@@ -367,7 +367,7 @@ static void write_sweep(kn_cuda_writer *w, int t, const kn_cuda_stride *by)
         kn_cuda_write_tail(w);
     else if (ph->how.by_run)
         write_edges(w);
-    else if (ph->how.abreast)
+    else if (ph->how.interleaved)
         kn_cuda_last_vector(w, by);
     kn_cuda_combine(w, t);
 }

@@ -202,12 +202,12 @@ const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, i
         (kind == 'v' ? kn_transfer_of(w->ph, i) : kn_transfer_of_store(w->ph, i))->linear;
     if (acc->shifted)
         kn_putf(&t, "p%d_%c%d_offset", w->p, kind, i);
-    /* abreast: what is not of elements is of the column's number */
+    /* interleaved: what is not of elements is of the column's number */
     const bool of_column =
-        w->ph->how.abreast &&
+        w->ph->how.interleaved &&
         (w->in_first_member || (kind == 'v' ? kn_value_at(w->ph, i)->level == KN_GROUP
                                             : w->ph->nest.stores.data[i].kind != KN_STORE_ELEMENT));
-    const bool of_member = w->ph->how.abreast && !of_column && acc->kind[va] == KN_STRIDE_ZERO;
+    const bool of_member = w->ph->how.interleaved && !of_column && acc->kind[va] == KN_STRIDE_ZERO;
     const int member = w->ph->nest.naxes - 1;
     bool of_group = w->ph->how.packed && acc->kind[va] == KN_STRIDE_ZERO;
     if (linear)

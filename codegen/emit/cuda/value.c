@@ -267,9 +267,9 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader)
             if (wide)
                 kn_cuda_open_groups(w);
             kn_cuda_line(w, "%s%s[%s] = %s;",
-                         once                         ? "if (l == 0) "
-                         : wide && w->ph->how.abreast ? "if (across + l < width) "
-                                                      : "",
+                         once                             ? "if (l == 0) "
+                         : wide && w->ph->how.interleaved ? "if (across + l < width) "
+                                                          : "",
                          buf, to, what);
             if (wide)
                 kn_cuda_close_groups(w);

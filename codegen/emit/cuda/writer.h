@@ -6,7 +6,7 @@
  *   value.c       expressions; what is computed and stored once a group
  *   caches.c      cache policies of loads and stores
  *   unaligned.c   unaligned rows: their range, and the vectors peeled off at both ends
- *   abreast.c     members side by side: a lane's columns, its whole vectors, and the last one
+ *   interleaved.c     members side by side: a lane's columns, its whole vectors, and the last one
  *   broadcast.c   row packing: values of a group, broadcast to the threads that have its elements
  *   reducer.c     types and functions of user-defined reductions
  *   combine.c     accumulators, and combines over lanes, warps, rows of threads, and the blocks of a cluster
@@ -74,8 +74,8 @@ typedef struct kn_cuda_writer {
     bool in_tail;         /* they are the tail's */
     bool *loaded_tail;    /* `loaded` of these */
     bool on_edges;        /* by_run: they are the edges' */
-    bool in_first_member; /* abreast: they are of each column's first member */
-    bool in_last_vector;  /* abreast: they are of the vector in which the last member ends */
+    bool in_first_member; /* interleaved: they are of each column's first member */
+    bool in_last_vector;  /* interleaved: they are of the vector in which the last member ends */
     kn_cuda_quotients quotients;
     bool before_steps; /* the passes are over all steps */
 } kn_cuda_writer;
@@ -412,12 +412,12 @@ void kn_cuda_prefetch_tail(kn_cuda_writer *w);
 /* A sweep over the members whose destinations may be among the block's groups. */
 void kn_cuda_write_scatter_sum(kn_cuda_writer *w);
 
-/* ---- abreast.c ---- */
+/* ---- interleaved.c ---- */
 
 /* Before the loop over tiles: the columns of a lane. A thread's whole vectors of the members [begin, end), of which a part has
  * `parts` steps apart. */
-void kn_cuda_abreast_columns(kn_cuda_writer *w);
-kn_cuda_stride kn_cuda_abreast_share(kn_cuda_writer *w);
+void kn_cuda_interleaved_columns(kn_cuda_writer *w);
+kn_cuda_stride kn_cuda_interleaved_share(kn_cuda_writer *w);
 /* Behind a sweep's loop: the step of the last vector. */
 void kn_cuda_last_vector(kn_cuda_writer *w, const kn_cuda_stride *by);
 

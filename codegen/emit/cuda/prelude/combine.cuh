@@ -255,17 +255,17 @@ __device__ __forceinline__ void kn_combine_rows_of(void *scratch, T *v, More *..
         each[i / N][i % N] = all[i];
 }
 
-// Over `abreast` neighbours in each of `width` columns, of which the threads of a block have N each, numbered through all that
-// lie abreast; columns[l] is the column of number l of a thread. Several, each of which points to N values, share the barriers.
+// Over `interleaved` neighbours in each of `width` columns, of which the threads of a block have N each, numbered through all
+// of them; columns[l] is the column of number l of a thread. Several, each of which points to N values, share the barriers.
 // The values of a column are combined by a few neighbouring lanes. All threads get the results, or, if FIRST, those whose first
 // number is below `width`. `scratch` has room for all values and is free again on return.
 template <class Op, int N, bool FIRST, class C, class I, class T, class... More>
-__device__ __forceinline__ void kn_combine_abreast(void *scratch, C width, C abreast, const I (&columns)[N], T *v,
+__device__ __forceinline__ void kn_combine_interleaved(void *scratch, C width, C interleaved, const I (&columns)[N], T *v,
                                                    More *...others)
 {
     enum { COUNT = 1 + sizeof...(More) };
     T *const each[COUNT] = {v, others...}, *const all = (T *)scratch;
-    const C size = width * abreast, across = threadIdx.x * N;
+    const C size = width * interleaved, across = threadIdx.x * N;
     if (across < size) {
 #pragma unroll
         for (int i = 0; i < COUNT; ++i)
@@ -275,7 +275,7 @@ __device__ __forceinline__ void kn_combine_abreast(void *scratch, C width, C abr
     }
     __syncthreads();
     C lanes = 1; // of a column
-    while (lanes < 32 && 2 * lanes <= abreast && 2 * lanes * width <= blockDim.x)
+    while (lanes < 32 && 2 * lanes <= interleaved && 2 * lanes * width <= blockDim.x)
         lanes *= 2;
     const C own = threadIdx.x / lanes, lane = threadIdx.x % lanes;
 #pragma unroll 1
@@ -287,7 +287,7 @@ __device__ __forceinline__ void kn_combine_abreast(void *scratch, C width, C abr
             if (column < width) {
                 one = at[lane * width];
 #pragma unroll 4
-                for (C row = lane + lanes; row < abreast; row += lanes)
+                for (C row = lane + lanes; row < interleaved; row += lanes)
                     one = Op::of(one, at[row * width]);
             }
 #pragma unroll 1

@@ -1,16 +1,17 @@
-/* Columns abreast (codegen/sched/abreast.c): a lane's columns are numbered through all members side by side, so that elements
+/* Interleaved columns (codegen/sched/interleaved.c): a lane's columns are numbered through all members side by side, so that elements
  * lie at its number, and what belongs to a column at that modulo the number of columns. */
 #include "codegen/emit/cuda/writer.h"
 
-void kn_cuda_abreast_columns(kn_cuda_writer *w)
+void kn_cuda_interleaved_columns(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
     const int vec = ph->how.vec;
-    kn_cuda_line(w, "const kn_count width = (kn_count)p%d_n%d, abreast = (kn_count)p%d_abreast;",
-                 w->p, ph->nest.ngroup - 1, w->p);
+    kn_cuda_line(
+        w, "const kn_count width = (kn_count)p%d_n%d, interleaved = (kn_count)p%d_interleaved;",
+        w->p, ph->nest.ngroup - 1, w->p);
     kn_cuda_line(w, "const kn_count across = threadIdx.x * %d;", vec);
-    kn_cuda_line(w, "const bool live = across < abreast * width;");
-    kn_cuda_line(w, "// of the members abreast, those of the lane's first and last element");
+    kn_cuda_line(w, "const bool live = across < interleaved * width;");
+    kn_cuda_line(w, "// of the interleaved members, those of the lane's first and last element");
     kn_cuda_line(w, "const kn_count row = across / width, last_row = (across + %d) / width;",
                  vec - 1);
     kn_cuda_line(w, "kn_index rows[%d], columns[%d];", vec, vec);
@@ -20,10 +21,10 @@ void kn_cuda_abreast_columns(kn_cuda_writer *w)
     kn_cuda_close(w);
 }
 
-kn_cuda_stride kn_cuda_abreast_share(kn_cuda_writer *w)
+kn_cuda_stride kn_cuda_interleaved_share(kn_cuda_writer *w)
 {
     kn_cuda_line(w, "const kn_count vectors_end = end > last_row ? end - last_row : 0;");
-    return (kn_cuda_stride){"begin", "vectors_end", kn_is_cyclic(w->ph) ? "stride" : "abreast"};
+    return (kn_cuda_stride){"begin", "vectors_end", kn_is_cyclic(w->ph) ? "stride" : "interleaved"};
 }
 
 void kn_cuda_last_vector(kn_cuda_writer *w, const kn_cuda_stride *by)

@@ -1,8 +1,8 @@
-/* Columns abreast: codegen/sched/abreast.c says what they are. */
+/* Interleaved columns: codegen/sched/interleaved.c says what they are. */
 #include "codegen/kir/phase.h"
 
 /* Does each member begin where the one before it ends, or is it one element, of all columns? */
-static bool lies_abreast(const kn_phase *ph, const kn_access *acc, bool counts)
+static bool is_interleaved(const kn_phase *ph, const kn_access *acc, bool counts)
 {
     const int column = ph->nest.ngroup - 1, member = ph->nest.naxes - 1;
     const int64_t step = acc->stride[column];
@@ -15,17 +15,17 @@ static bool value_suits(const kn_phase *ph, const kn_value *v)
     if (v->kind == KN_V_GATHER || v->kind == KN_V_RANK)
         return false;
     return v->level == KN_GROUP || !kn_has_access(v) ||
-           lies_abreast(ph, v->access, v->kind == KN_V_INDEX);
+           is_interleaved(ph, v->access, v->kind == KN_V_INDEX);
 }
 
 static bool store_suits(const kn_phase *ph, const kn_store *s)
 {
     if (s->kind != KN_STORE_ELEMENT)
         return !s->sends && !kn_stores_across(ph, s);
-    return !s->once && lies_abreast(ph, &s->access, false);
+    return !s->once && is_interleaved(ph, &s->access, false);
 }
 
-bool kn_suits_abreast(const kn_phase *ph)
+bool kn_suits_interleaving(const kn_phase *ph)
 {
     bool suits = ph->nest.ngroup > 0 && kn_phase_one_run(ph) && !kn_phase_in_order(ph) &&
                  (ph->nest.reds.len > 0 || ph->how.split);

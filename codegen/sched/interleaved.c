@@ -1,11 +1,11 @@
-/* Columns abreast. A contiguous array of N members by C columns is also one of N / r rows of r * C: r neighbouring members side
+/* Interleaved columns. A contiguous array of N members by C columns is also one of N / r rows of r * C: r neighbouring members side
  * by side. Walked so, all lanes of a block are on contiguous memory, by aligned vectors, however narrow the columns are and
  * whatever their number:
  *
- *     3 columns         c  0 1 2 | 0 1 2 | 0 1 2 | 0 1 2       4 members abreast
+ *     3 columns         c  0 1 2 | 0 1 2 | 0 1 2 | 0 1 2       4 interleaved members
  *     3 lanes           |---0---|---1---|---2---|              of vectors of 4
  *
- * As the members abreast are whole vectors, a lane has the same columns in every step and accumulates each of them; then the
+ * As the interleaved members are whole vectors, a lane has the same columns in every step and accumulates each of them; then the
  * block adds up what it has of each column in shared memory. Values of a group, which a thread has for each of its columns, are
  * those of the column's number modulo C. The vector in which the last member ends may have elements beyond it, and goes lane by
  * lane.
@@ -23,34 +23,34 @@ static bool fills_lanes(const kn_phase *ph)
     return ph->nest.axes[ph->nest.ngroup - 1].extent % kn_cols_width(ph) == 0;
 }
 
-bool kn_lay_abreast(const kn_site *at, kn_phase *ph)
+bool kn_interleave(const kn_site *at, kn_phase *ph)
 {
     if (at->target->sm == 0 || ph->how.walk != KN_WALK_COLS || ph->how.packed ||
         ph->how.scatter_sum || ph->how.mixed || ph->universal || ph->nest.extents || ph->local ||
         kn_is_invariant(ph) || ph->nest.groups == 0 || ph->nest.members < 2 ||
-        !kn_suits_abreast(ph))
+        !kn_suits_interleaving(ph))
         return false;
     kn_phase with = kn_phase_copy(at->arena, ph);
     kn_leave_cluster(&with);
-    with.how.abreast = true;
+    with.how.interleaved = true;
     with.how.tile = with.how.transposes.len = with.how.steps = 0;
     kn_schedule_vectors(at, &with);
-    kn_bind_abreast(at, &with, LANES);
-    if (kn_members_abreast(&with) < 2 ||
-        (ph->how.vec == with.how.vec && !ph->how.abreast && fills_lanes(ph)))
+    kn_bind_interleaved(at, &with, LANES);
+    if (kn_members_interleaved(&with) < 2 ||
+        (ph->how.vec == with.how.vec && !ph->how.interleaved && fills_lanes(ph)))
         return false;
     *ph = with;
     return true;
 }
 
-void kn_lay_apart(const kn_site *at, kn_phase *ph)
+void kn_undo_interleaving(const kn_site *at, kn_phase *ph)
 {
-    ph->how.abreast = false;
+    ph->how.interleaved = false;
     ph->how.tpg = 0;
     kn_schedule_vectors(at, ph);
 }
 
-void kn_bind_abreast(const kn_site *at, kn_phase *ph, int block)
+void kn_bind_interleaved(const kn_site *at, kn_phase *ph, int block)
 {
     enum { MOST_STATIC = 24 * 1024 };
     const int most = at->force->max_threads ? at->force->max_threads : at->target->max_block;
@@ -67,8 +67,8 @@ static bool local_suits(const kn_site *at, const kn_phase *local, const kn_phase
 {
     kn_phase with = *local;
     with.how.walk = KN_WALK_COLS;
-    with.how.abreast = true;
-    bool suits = kn_suits_abreast(local);
+    with.how.interleaved = true;
+    bool suits = kn_suits_interleaving(local);
     for (int i = 0; suits && i < kn_accesses(local); i++) {
         const kn_access *acc = kn_element_access(local, i);
         suits = !acc || kn_vector_fits(&with, acc, &at->bufs[acc->buf], at->align[acc->buf],
@@ -77,7 +77,7 @@ static bool local_suits(const kn_site *at, const kn_phase *local, const kn_phase
     return suits;
 }
 
-bool kn_locals_suit_abreast(const kn_site *at, const kn_kernel *k, int p)
+bool kn_locals_suit_interleaving(const kn_site *at, const kn_kernel *k, int p)
 {
     const kn_phase *all = k->phases.data;
     bool suit = true;
