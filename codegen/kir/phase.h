@@ -80,7 +80,7 @@ static inline bool kn_edges_in_one_step(const kn_phase *p)
 }
 /* Mixed: the groups that a block takes are so many apart, or a multiple. By run they all begin alike then, so that each thread
  * has the same members of all of them. */
-static inline int kn_groups_apart(const kn_phase *p)
+static inline int kn_group_stride(const kn_phase *p)
 {
     return p->how.mixed && p->how.by_run ? p->how.by_run : 1;
 }

@@ -64,7 +64,7 @@ static kn_status verify_vectors(const kn_kernel *k, int p)
         return broken(k, p,
                       "vectors by run are of rows, in any order, and held of one group at a time");
     if (ph->how.by_run && ph->how.mixed &&
-        (!kn_edges_in_one_step(ph) || ph->how.resident || ph->num.parts % kn_groups_apart(ph) != 0))
+        (!kn_edges_in_one_step(ph) || ph->how.resident || ph->num.parts % kn_group_stride(ph) != 0))
         return broken(k, p,
                       "by run the groups of a mixed part begin alike, each edge has a thread");
     if (ph->how.tail &&

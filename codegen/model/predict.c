@@ -146,15 +146,13 @@ static bool loaded_ahead(const kn_phase *ph, int i)
 static double combine_columns(const kn_model *m, const kn_phase *ph, int sweep)
 {
     const double again = 0.5,
-                 values = 4096, /* which take shared memory as long as the first barriers */
-        side_by_side = 1500;    /* ns more (fitted: docs/lab/interleaved-columns.md) */
+                 values = 4096; /* which take shared memory as long as the first barriers */
     int runs = 0;
     for (int r = 0, end; r < ph->nest.reds.len; r = end) {
         end = kn_combined_columns_end(ph, sweep, r, m->k->threads);
         runs += kn_red_accumulates(ph, r, sweep);
     }
-    return m->m->block * (1 + again * (runs - 1) + runs * m->k->threads * ph->how.vec / values) +
-           (ph->how.interleaved ? runs * side_by_side : 0);
+    return m->m->block * (1 + again * (runs - 1) + runs * m->k->threads * ph->how.vec / values);
 }
 
 /* What a sweep takes to combine what threads have accumulated. */

@@ -67,8 +67,8 @@ static int64_t parts_at_once(const kn_phase *rows, const kn_target *target)
 static kn_range parts_of(const kn_phase *rows, const kn_target *target, int64_t want)
 {
     const int64_t side = kn_walk_rows.threads(rows, target) / kn_mixed_lanes(rows),
-                  rounds = kn_ceil_div(rows->nest.groups, side), apart = kn_groups_apart(rows);
-    kn_range parts = {.n = (want < rounds ? want : rounds) / apart * apart};
+                  rounds = kn_ceil_div(rows->nest.groups, side), stride = kn_group_stride(rows);
+    kn_range parts = {.n = (want < rounds ? want : rounds) / stride * stride};
     if (parts.n > 0)
         parts.length = kn_ceil_div(rounds, parts.n) * side;
     return parts;

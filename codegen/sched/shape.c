@@ -12,30 +12,6 @@ static bool takes_rows(const kn_site *at, const kn_phase *rows, const kn_phase *
                : kn_predict_phase_ns(at, rows) < clearly * kn_predict_phase_ns(at, ph);
 }
 
-/* What it takes apart, in narrower tiles too where there would be few. */
-static double separate_ns(const kn_site *at, const kn_phase *ph)
-{
-    kn_phase few = *ph;
-    kn_schedule_few_columns(&few, at->target);
-    const double ns = kn_predict_phase_ns(at, ph),
-                 other = few.how.lanes < ph->how.lanes ? kn_predict_phase_ns(at, &few) : ns;
-    return other < ns ? other : ns;
-}
-
-/* Interleaves columns, if that is predicted to be quicker. Of two that take as long the one with wider vectors has fewer instructions. */
-static void interleave(const kn_site *at, kn_phase *ph)
-{
-    const double alike = 1.02;
-    const kn_division force = at->force->division;
-    kn_phase interleaved = *ph;
-    if ((force == KN_DIVIDE_BY_COST || force == KN_DIVIDE_SPLIT || force == KN_DIVIDE_RESIDENT ||
-         force == KN_DIVIDE_WHOLE) &&
-        kn_interleave(at, &interleaved) &&
-        kn_predict_phase_ns(at, &interleaved) * (interleaved.how.vec > ph->how.vec ? 1 : alike) <
-            alike * separate_ns(at, ph))
-        *ph = interleaved;
-}
-
 void kn_shape_phase(const kn_site *at, kn_phase *ph)
 {
     if (!ph->how.split) {
@@ -66,7 +42,7 @@ void kn_shape_phase(const kn_site *at, kn_phase *ph)
     kn_schedule_mixed_cluster(at, ph);
     kn_schedule_mixed_runs(at, ph);
     kn_schedule_columns(at, ph);
-    interleave(at, ph);
+    kn_interleave_if_quicker(at, ph);
     if (tiled && takes_rows(at, &rows, ph))
         *ph = rows;
 }

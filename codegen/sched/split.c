@@ -1,6 +1,4 @@
 /* Split reductions: into how many ranges, and whether that pays. */
-#include <math.h>
-
 #include "codegen/model/machine.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
@@ -26,15 +24,18 @@ static double bytes_moved(const kn_phase *ph, const kn_buf *bufs, bool once)
     return bytes;
 }
 
-/* Merging maxima with their sums takes two sweeps over the partial results. */
-static bool merges_twice(const kn_phase *ph) { return kn_has_state(ph, KN_STATE_PEAK); }
+/* Merging moments, or maxima with their sums, takes two sweeps over the partial results, and more work each. */
+static bool merges_twice(const kn_phase *ph)
+{
+    return kn_has_state(ph, KN_STATE_MOMENTS) || kn_has_state(ph, KN_STATE_PEAK);
+}
 
 /* How long the threads of a block of columns wait, step after step, to merge so many partial results. */
 static double merging_columns_ns(const kn_phase *ph, const kn_machine *m, int64_t parts)
 {
-    const int64_t apart = 512 / KN_COLS_LANES,
-                  interleaved = ph->how.interleaved ? kn_members_interleaved(ph) : 0,
-                  rows = interleaved > apart ? interleaved : apart;
+    const int64_t of_lanes = 512 / KN_COLS_LANES,
+                  side = ph->how.interleaved ? kn_members_interleaved(ph) : 0,
+                  rows = side > of_lanes ? side : of_lanes;
     return (double)kn_ceil_div(parts, rows) * (merges_twice(ph) ? 2 : 1) * m->latency;
 }
 
@@ -62,11 +63,10 @@ static double split_ns(const kn_phase *ph, const kn_buf *bufs, const kn_target *
     return split + (stages + 1) * (m->latency + m->block);
 }
 
-/* What merging moments, or maxima with their sums, takes longer than a sum, for rows: less than another barrier (docs/model.md). */
+/* What merging takes longer than a sum, for rows: less than another barrier (docs/model.md). */
 static double merging_ns(const kn_phase *ph, const kn_target *target)
 {
-    const bool more = merges_twice(ph) || kn_has_state(ph, KN_STATE_MOMENTS);
-    return ph->how.walk != KN_WALK_COLS && more ? kn_machine_of(target)->merge : 0;
+    return ph->how.walk != KN_WALK_COLS && merges_twice(ph) ? kn_machine_of(target)->merge : 0;
 }
 
 bool kn_schedule_splits_in_one(const kn_site *at, const kn_phase *one, const kn_phase *ph)
@@ -143,35 +143,40 @@ static kn_range ranges_of(const kn_site *at, const kn_phase *ph, bool forced)
     return ranges.n < 2 ? ranges_to_fill(ph, target, blocks, forced) : ranges;
 }
 
+static kn_phase with_ranges(const kn_phase *ph, const kn_range *ranges)
+{
+    kn_phase split = *ph;
+    kn_leave_cluster(&split);
+    split.how.split = true;
+    split.num.splits = ranges->n;
+    split.num.chunk = ranges->length;
+    return split;
+}
+
 /* Predicted nanoseconds of what has the ranges, with all of its sweeps, and of merging its partial results. */
 static double ranges_ns(const kn_site *at, const kn_phase *ph, const kn_range *ranges)
 {
     enum {
         AT_ONCE = 4
     }; /* steps of a phase that merges; a local phase takes one after the other */
-    kn_phase split = *ph;
-    kn_leave_cluster(&split);
-    split.how.split = true;
-    split.num.splits = ranges->n;
-    split.num.chunk = ranges->length;
+    const kn_phase split = with_ranges(ph, ranges);
     const double merging = merging_columns_ns(ph, kn_machine_of(at->target), ranges->n);
     return kn_predict_phase_ns(at, &split) + (ranges->resident ? merging : merging / AT_ONCE);
 }
 
-/* Interleaves the phase and sets its ranges, if it will be quicker so than with the ranges that it has. */
-static bool ranges_interleaved(const kn_site *at, kn_phase *ph, bool forced, kn_range *ranges)
+/* Interleaves the phase and sets its ranges, if it will be interleaved with them, and quicker so than with those that it has. */
+static void ranges_interleaved(const kn_site *at, kn_phase *ph, bool forced, kn_range *ranges)
 {
     kn_phase with = *ph;
-    if (ph->how.tile || ph->how.interleaved || !kn_interleave(at, &with))
-        return false;
+    if (ph->how.tile || !kn_interleave(at, &with))
+        return;
     const kn_range wide = ranges_of(at, &with, forced);
-    const double ns = wide.n > 1 ? ranges_ns(at, &with, &wide) : INFINITY;
-    if (wide.n < 2 || ns > ranges_ns(at, ph, &wide) ||
-        (ranges->n > 1 && ns >= ranges_ns(at, ph, ranges)))
-        return false;
+    kn_phase split = with_ranges(ph, &wide);
+    if (wide.n < 2 || !kn_interleave_if_quicker(at, &split) ||
+        (ranges->n > 1 && ranges_ns(at, &with, &wide) >= ranges_ns(at, ph, ranges)))
+        return;
     *ph = with;
     *ranges = wide;
-    return true;
 }
 
 kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
@@ -186,12 +191,14 @@ kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
         return whole;
     if (kn_is_invariant(ph) && !forced)
         return invariant_ranges(ph, target);
-    kn_range ranges = ranges_of(at, ph, forced);
-    kn_phase interleaved = *ph;
-    const bool wide = ranges_interleaved(at, &interleaved, forced, &ranges);
+    kn_phase split =
+        kn_phase_copy(at->arena, ph); /* parts may have too few members to be interleaved */
+    if (split.how.interleaved)
+        kn_undo_interleaving(at, &split);
+    kn_range ranges = ranges_of(at, &split, forced);
+    ranges_interleaved(at, &split, forced, &ranges);
     return forced || nothing_keeps(ph, target) ||
-                   split_ns(wide ? &interleaved : ph, at->bufs, target, &ranges) <
-                       kn_predict_phase_ns(at, ph)
+                   split_ns(&split, at->bufs, target, &ranges) < kn_predict_phase_ns(at, ph)
                ? ranges
                : whole;
 }

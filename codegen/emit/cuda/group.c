@@ -12,12 +12,12 @@ const char *kn_cuda_groups_at_once(kn_cuda_writer *w)
 void kn_cuda_write_group(kn_cuda_writer *w)
 {
     const char *item = "first";
-    const int apart = kn_groups_apart(w->ph);
+    const int stride = kn_group_stride(w->ph);
     if (kn_shares_block(w->k, w->ph)) {
         const char *mine =
-            apart > 1 ? kn_cuda_printed(w, "first + row * %d", apart) : "first + row";
+            stride > 1 ? kn_cuda_printed(w, "first + row * %d", stride) : "first + row";
         kn_cuda_line(w, "const bool live = %s < work;", mine);
-        item = kn_cuda_printed(w, "live ? %s : %s", mine, apart > 1 ? "first" : "work - 1");
+        item = kn_cuda_printed(w, "live ? %s : %s", mine, stride > 1 ? "first" : "work - 1");
     }
     if (w->ph->how.reversed && !w->ph->how.mixed)
         item = kn_cuda_printed(w, "work - 1 - (%s)", item);

@@ -96,17 +96,18 @@ void kn_cuda_prefetch_next(kn_cuda_writer *w)
 }
 
 /* The first group of a part, and how many are from one that a block takes to the next. By run their distance is a multiple
- * of `apart`: parts that begin alike share the groups that do. */
+ * of `stride`: parts that begin alike share the groups that do. */
 static void write_groups_of_part(kn_cuda_writer *w)
 {
     const char *at_once = kn_cuda_groups_at_once(w);
-    const int apart = kn_groups_apart(w->ph);
+    const int stride = kn_group_stride(w->ph);
     if (w->ph->how.cluster) {
         /* how many clusters there are at a time is known at the launch: any more parts have no groups */
         const char *clusters = w->blocks, *whole = "";
-        if (apart > 1) {
-            clusters = kn_cuda_printed(w, "%s < %d ? %d : %s", w->blocks, apart, apart, w->blocks);
-            whole = kn_cuda_printed(w, " / %d * %d", apart, apart);
+        if (stride > 1) {
+            clusters =
+                kn_cuda_printed(w, "%s < %d ? %d : %s", w->blocks, stride, stride, w->blocks);
+            whole = kn_cuda_printed(w, " / %d * %d", stride, stride);
         }
         kn_cuda_line(w, "const kn_count parts = kn_least((kn_count)p%d_parts, (kn_count)(%s))%s;",
                      w->p, clusters, whole);
@@ -114,9 +115,9 @@ static void write_groups_of_part(kn_cuda_writer *w)
             w, "const kn_count part_first = part < parts ? part : work, group_stride = parts;");
         return;
     }
-    const char *first = apart > 1 ? kn_cuda_printed(w, "part / %d * (%s * %d) + part %% %d", apart,
-                                                    at_once, apart, apart)
-                                  : kn_cuda_printed(w, "part * %s", at_once);
+    const char *first = stride > 1 ? kn_cuda_printed(w, "part / %d * (%s * %d) + part %% %d",
+                                                     stride, at_once, stride, stride)
+                                   : kn_cuda_printed(w, "part * %s", at_once);
     kn_cuda_line(w, "const kn_count part_first = %s, group_stride = (kn_count)p%d_parts * %s;",
                  first, w->p, at_once);
 }

@@ -16,7 +16,7 @@
  * Ranges may also be the indices of outer axes of the members: a partial phase then is not split, but has them as groups.
  *
  * A VAR has three partial results: the sum of squares, the mean (f64) that it is about, and the number of members,
- * which is the same for all groups; finish adds up M2 and n * (mean of the range - mean of the group)**2. */
+ * which is the same for all groups; finish adds up  M2 + n * (mean of the range - mean of the group)**2. */
 #include <string.h>
 
 #include "codegen/plan/pass/passes.h"
@@ -209,26 +209,18 @@ static int reduced(spreader *s, kn_op op, kn_dtype t, int value)
                                     .index = s->to.nest.reds.len - 1});
 }
 
-/* Chan's merge of all ranges at once, in f64 and one sweep: their means are taken about that of the first range. It is one of
- * them, so the variance is at least the square of its distance from the mean over the number of ranges, and cancels no more
- * digits than that number has. */
+/* Chan's merge of all ranges at once, in f64. */
 static int merged_moments(spreader *s, const parts *part, kn_dtype t)
 {
-    kn_access first = kn_over_groups(&s->from, part->mean);
     int m2 = elem(s, KN_OP_CAST, KN_F64, load_partial(s, part->result), -1);
     int mean = load_partial(s, part->mean);
     int n = load_along_splits(s, part->count, (kn_access){.buf = part->count}, 1);
-    int about = push_value(
-        s, (kn_value){.kind = KN_V_LOAD, .dtype = KN_F64, .level = KN_GROUP, .access = &first});
-    int d = elem(s, KN_OP_SUB, KN_F64, mean, about);
-    int weighted = elem(s, KN_OP_MUL, KN_F64, d, n);
-    int between = elem(s, KN_OP_MUL, KN_F64, weighted, d);
-    int squares = reduced(s, KN_OP_SUM, KN_F64, elem(s, KN_OP_ADD, KN_F64, m2, between));
-    int sum = reduced(s, KN_OP_SUM, KN_F64, weighted);
-    int mean_of_all = elem(s, KN_OP_DIV, KN_F64, sum, reduced(s, KN_OP_SUM, KN_F64, n));
-    int total = elem(s, KN_OP_SUB, KN_F64, squares, elem(s, KN_OP_MUL, KN_F64, sum, mean_of_all));
-    int zero = push_value(s, kn_number((kn_scalar){.dtype = KN_F64}));
-    return elem(s, KN_OP_CAST, t, elem(s, KN_OP_MAXIMUM, KN_F64, total, zero), -1);
+    int sum = reduced(s, KN_OP_SUM, KN_F64, elem(s, KN_OP_MUL, KN_F64, mean, n));
+    int whole = elem(s, KN_OP_DIV, KN_F64, sum, reduced(s, KN_OP_SUM, KN_F64, n));
+    int d = elem(s, KN_OP_SUB, KN_F64, mean, whole);
+    int between = elem(s, KN_OP_MUL, KN_F64, elem(s, KN_OP_MUL, KN_F64, d, d), n);
+    int total = reduced(s, KN_OP_SUM, KN_F64, elem(s, KN_OP_ADD, KN_F64, m2, between));
+    return elem(s, KN_OP_CAST, t, total, -1);
 }
 
 /* Merges the sums of exp(x - max), each relative to the maximum of its own range. */
