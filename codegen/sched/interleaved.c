@@ -14,9 +14,8 @@
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
-/* Lanes: registers for two blocks of so many threads share a multiprocessor. Fewer steps than these do not make up for the
- * combine, which takes microseconds (measured: docs/lab/interleaved-columns.md). */
-enum { LANES = 512, LEAST_STEPS = 6 };
+/* Lanes: registers for two blocks of so many threads share a multiprocessor. */
+enum { LANES = 512 };
 
 /* Have the lanes of its tiles all a group? */
 static bool fills_lanes(const kn_phase *ph)
@@ -39,33 +38,6 @@ bool kn_interleave(const kn_site *at, kn_phase *ph)
     kn_bind_interleaved(at, &with, LANES);
     if (kn_members_interleaved(&with) < 2 ||
         (ph->how.vec == with.how.vec && !ph->how.interleaved && fills_lanes(ph)))
-        return false;
-    *ph = with;
-    return true;
-}
-
-/* What it takes as it is, in narrower tiles too where there would be few. */
-static double separate_ns(const kn_site *at, const kn_phase *ph)
-{
-    kn_phase few = *ph;
-    kn_schedule_few_columns(&few, at->target);
-    const double ns = kn_predict_phase_ns(at, ph),
-                 other = few.how.lanes < ph->how.lanes ? kn_predict_phase_ns(at, &few) : ns;
-    return other < ns ? other : ns;
-}
-
-bool kn_interleave_if_quicker(const kn_site *at, kn_phase *ph)
-{
-    const double alike = 1.02;
-    const kn_division force = at->force->division;
-    const int64_t members = ph->how.split ? ph->num.chunk : ph->nest.members;
-    kn_phase with = *ph;
-    if ((force != KN_DIVIDE_BY_COST && force != KN_DIVIDE_SPLIT && force != KN_DIVIDE_RESIDENT &&
-         force != KN_DIVIDE_WHOLE) ||
-        !kn_interleave(at, &with) ||
-        members < (int64_t)LEAST_STEPS * kn_members_interleaved(&with) ||
-        kn_predict_phase_ns(at, &with) * (with.how.vec > ph->how.vec ? 1 : alike) >=
-            alike * separate_ns(at, ph))
         return false;
     *ph = with;
     return true;

@@ -279,11 +279,12 @@ kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_target *target,
 kn_range kn_schedule_rest(const kn_phase *rows, const kn_phase *columns, const kn_target *target);
 
 /* interleaved.c: interleaves the columns of a shaped phase, where that can be (false: it is left as it was) and may gain something;
- * the same if that is predicted to be quicker, of two that take as long the one with wider vectors, which has fewer
- * instructions; and undoes it. */
+ * and undoes it. */
 bool kn_interleave(const kn_site *at, kn_phase *phase);
-bool kn_interleave_if_quicker(const kn_site *at, kn_phase *phase);
 void kn_undo_interleaving(const kn_site *at, kn_phase *phase);
+/* interleave.c: the same if that is predicted to be quicker; of two that take as long the one with wider vectors, which has
+ * fewer instructions. */
+bool kn_interleave_if_quicker(const kn_site *at, kn_phase *phase);
 /* The lanes that a block of so many threads has for it. */
 void kn_bind_interleaved(const kn_site *at, kn_phase *phase, int block);
 /* Can the local phases of groups of phase p lie as it does? */
