@@ -152,7 +152,7 @@ double kn_resident_part_of_mixed(const kn_target *target, int threads, double by
 void kn_resident_align(const kn_site *at, kn_kernel *kernel);
 void kn_resident_keep(kn_kernel *kernel, const kn_target *target);
 
-/* split.c: may split phase p have fewer parts than it was planned with, as where local phases merge them? Gives it so
+/* parts.c: may split phase p have fewer parts than it was planned with, as where local phases merge them? Gives it so
  * many; or no more than the kernel has blocks. */
 bool kn_may_have_fewer_parts(kn_kernel *k, int p);
 void kn_have_parts(kn_kernel *k, int p, int64_t parts);
