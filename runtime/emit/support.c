@@ -3,10 +3,11 @@
 
 #include "runtime/emit/impl.h"
 
-extern const char kn_c_prelude[], kn_c_functions[], kn_c_helpers[], kn_c_cut_text[], kn_cpu_whole[],
-    kn_cpu_real[], kn_cpu_expr[], kn_cpu_forms[], kn_ir_special[], kn_kir_integers[],
-    kn_kir_blocks[], kn_cuda_abi[], kn_cuda_driver[], kn_cuda_pointer[], kn_cuda_stream[],
-    kn_emit_gpu[], kn_emit_checks[]; /* made of the files of those names by the build */
+extern const char kn_c_prelude[], kn_c_functions[], kn_c_helpers[], kn_c_conversions[],
+    kn_c_cut_text[], kn_cpu_whole[], kn_cpu_real[], kn_cpu_expr[], kn_cpu_forms[], kn_ir_special[],
+    kn_kir_integers[], kn_kir_blocks[], kn_cuda_abi[], kn_cuda_driver[], kn_cuda_pointer[],
+    kn_cuda_stream[], kn_emit_gpu[],
+    kn_emit_checks[]; /* made of the files of those names by the build */
 
 #define DTYPE(name, code, text, kind, bytes, ctype, cuda, numpy) {#name, #ctype, KN_##name},
 static const struct {
@@ -51,9 +52,9 @@ void kn_put_cpu_support(kn_text *t)
         if (!kn_is_complex(types[i].dtype))
             kn_putf(t, "typedef %s kn_c_%s;\n", types[i].is, types[i].name);
     kn_put(t, "\n");
-    const char *const files[] = {kn_c_prelude,  kn_c_functions, kn_c_helpers,  kn_kir_integers,
-                                 kn_c_cut_text, kn_cpu_whole,   kn_cpu_real,   kn_ir_special,
-                                 kn_cpu_expr,   kn_cpu_forms,   kn_emit_checks};
+    const char *const files[] = {kn_c_prelude,    kn_c_functions, kn_c_helpers, kn_c_conversions,
+                                 kn_kir_integers, kn_c_cut_text,  kn_cpu_whole, kn_cpu_real,
+                                 kn_ir_special,   kn_cpu_expr,    kn_cpu_forms, kn_emit_checks};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         put_file(t, files[i]);
     kn_put(t, "#endif\n");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What compiled kernels do by fewer instructions is the same (codegen/emit/c/helpers.h): f32 narrowed to integers of 1 and 2
+"""What compiled kernels do by fewer instructions is the same (codegen/emit/c/conversions.h): f32 narrowed to integers of 1 and 2
 bytes, a vector at a time and one by one; limits by a constant; greatest absolute values. Of every f32, or every 1009th.
 
 usage: narrow.py KILN COMPILER [STEP]
@@ -103,7 +103,7 @@ def require_calls(kiln):
 def main():
     kiln, compiler = sys.argv[1:3]
     require_calls(kiln)
-    text = "".join((ROOT / "codegen/emit/c" / name).read_text() for name in ("prelude.h", "functions.h", "helpers.h"))
+    text = "".join((ROOT / "codegen/emit/c" / name).read_text() for name in ("prelude.h", "functions.h", "helpers.h", "conversions.h"))
     step = sys.argv[3] if len(sys.argv) > 3 else "1009"
     with tempfile.TemporaryDirectory() as name:
         source, program = Path(name) / "narrow.c", Path(name) / "narrow"

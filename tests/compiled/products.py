@@ -100,7 +100,7 @@ def require_products(kiln):
 def main():
     kiln, compiler = sys.argv[1:]
     require_products(kiln)
-    text = "".join((ROOT / "codegen/emit/c" / name).read_text() for name in ("prelude.h", "functions.h", "helpers.h"))
+    text = "".join((ROOT / "codegen/emit/c" / name).read_text() for name in ("prelude.h", "functions.h", "helpers.h", "conversions.h"))
     with tempfile.TemporaryDirectory() as name:
         source, program = Path(name) / "products.c", Path(name) / "products"
         source.write_text(text + MAIN)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """With AVX-512, f32 that loops sum as they are become f64 from memory, not from registers (KN_TERMS of
-codegen/emit/c/helpers.h): no loop has a conversion of a register but those of columns that take what is left of the
+codegen/emit/c/conversions.h): no loop has a conversion of a register but those of columns that take what is left of the
 members. Compiles to assembly, for a processor that need not be this one.
 
 usage: terms.py KILN COMPILER

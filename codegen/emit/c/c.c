@@ -3,7 +3,7 @@
 #include "codegen/emit/c/writer.h"
 
 /* made of the files of those names by the build */
-extern const char kn_c_prelude[], kn_c_functions[], kn_c_helpers[];
+extern const char kn_c_prelude[], kn_c_functions[], kn_c_helpers[], kn_c_conversions[];
 
 /* What a store or a reduction needs. */
 static void find_needed(kn_c_writer *w)
@@ -146,6 +146,7 @@ kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, int phase, kn_c_case of)
     kn_put(&t, kn_c_prelude);
     kn_put(&t, kn_c_functions);
     kn_put(&t, kn_c_helpers);
+    kn_put(&t, kn_c_conversions);
     kn_put(&t, "\n");
     out.text = put_walks(&t, k, phase, phase + 1, of.mode, &out) ? kn_text_str(&t) : NULL;
     return out;

@@ -14,7 +14,7 @@
  * A block of lanes is worked on by a few loops, each over all of its lanes, which the compiler vectorises; between them
  * functions that are no arithmetic, and reductions, are called by pointers, so that results are those of the CPU
  * device's interpreter to the bit. Sizes, strides and offsets are numbers of the call: kernels of one structure have
- * one text. It begins with prelude.h, functions.h and helpers.h and needs no
+ * one text. It begins with prelude.h, functions.h, helpers.h and conversions.h and needs no
  * header. */
 #ifndef KN_CODEGEN_C_H
 #define KN_CODEGEN_C_H

@@ -76,6 +76,14 @@ typedef struct kn_planner {
 
 /* ---- the files of this folder ---- */
 
+/* The value that a graph node has in a region. */
+typedef struct kn_lowered_node {
+    const kn_region *region; /* the last that has one; NULL: none yet */
+    int value;
+} kn_lowered_node;
+/* lower_region.c: the phase of a region, without stores where all its values are computed where they are read. `of` is per
+ * graph node. False: p->blocked is set. */
+bool kn_lower_region(kn_planner *p, const kn_region *region, kn_lowered_node *of, kn_phase *phase);
 /* lower.c. Sets `lowered`, and region_of. Stops with KN_OK and p->blocked set when an input must be made compact first. */
 kn_status kn_lower(kn_planner *p);
 /* recall.c: what this region was lowered to; NULL where it was not yet. Then, what it was lowered to in memory of p->raws
@@ -84,7 +92,7 @@ const kn_phase *kn_raw_recall(kn_planner *p, const kn_region *region);
 const kn_phase *kn_raw_keep(kn_planner *p, const kn_phase *phase, int extents, kn_arena_mark here);
 /* lower.c: sets `phases`. What belongs to p->raws is copied. */
 void kn_planner_take_phases(kn_planner *p);
-/* lower.c: adds an extent that is not there. */
+/* lower_region.c: adds an extent that is not there. */
 void kn_planner_add_extent(kn_planner *p, kn_extent_param extent);
 /* materialise.c: sets buf_of_node, again and elsewhere. */
 void kn_materialise(kn_planner *p);
