@@ -41,7 +41,7 @@ static void put_operand(keying *k, const kn_node *base)
     if (k->seen[base->id] || kn_is_uniform_leaf(base))
         return;
     k->seen[base->id] = true;
-    put(k, (int64_t)base->id << 1 | p->again[base->id]);
+    put(k, 2 * (int64_t)base->id + p->again[base->id]);
     put(k, p->buf_of_node[kn_view_root(base)->id]);
     if (p->again[base->id])
         put_operands(k, base);
@@ -62,9 +62,9 @@ static void put_node(keying *k, const kn_node *n)
     put(k, n->id);
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         put(k, axes[i]);
-    put(k, (int64_t)p->buf_of_node[n->id] << 1 | p->elsewhere[n->id]);
+    put(k, 2 * (int64_t)p->buf_of_node[n->id] + p->elsewhere[n->id]); /* -1 is none */
     for (int e = p->exchange_of[n->id]; e >= 0; e = p->next_exchange[e])
-        put(k, (int64_t)p->buf_of_node[e] << 1 | (p->regions->of[e] == k->region));
+        put(k, 2 * (int64_t)p->buf_of_node[e] + (p->regions->of[e] == k->region));
     k->seen[n->id] = true;
 }
 
