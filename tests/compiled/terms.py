@@ -40,7 +40,7 @@ def assembly(kiln, compiler, expression, sizes, walk, folder):
     out = subprocess.run([kiln, "explain", folder / "f.kiln", f"x=f32[{sizes}]", "--device", "cpu", "--stage", "c"],
                          capture_output=True, text=True, check=True).stdout  # fmt: skip
     walks = [part for part in re.split(r"(?=/\* ---- phase )", out) if re.match(rf"/\* ---- phase 0 by {walk}:", part)]
-    parts = [(ROOT / "codegen/emit/c" / name).read_text() for name in ("prelude.h", "functions.h", "helpers.h")]
+    parts = [(ROOT / "codegen/emit/c" / name).read_text() for name in ("prelude.h", "functions.h", "helpers.h", "conversions.h")]
     wide = '#pragma GCC target("prefer-vector-width=512")\n'
     (folder / "f.c").write_text(wide + "".join(parts) + walks[0])
     return subprocess.run([compiler, *FLAGS, "-S", "-o", "-", folder / "f.c"], capture_output=True, text=True, check=True).stdout
