@@ -29,7 +29,7 @@ def source(kiln, workload, folder):
     values = [f"{v['name']}={v['dtype']}[{','.join(map(str, v['shape']))}]" for v in workload["inputs"]]
     out = subprocess.run([kiln, "explain", path, *values, "--device", "cpu", "--stage", "c"], capture_output=True, text=True)
     begin = out.stdout.find("/* ---- phase")
-    parts = (ROOT / "codegen/emit/c" / n for n in ("prelude.h", "functions.h", "helpers.h"))
+    parts = (ROOT / "codegen/emit/c" / n for n in ("prelude.h", "functions.h", "helpers.h", "conversions.h"))
     return "".join(p.read_text() for p in parts) + out.stdout[begin:] if begin >= 0 else ""
 
 
