@@ -43,3 +43,13 @@ void kn_leave_cluster(kn_phase *ph)
     ph->num.chunk = ph->nest.members;
     ph->num.in_shared = 0;
 }
+
+kn_phase kn_with_ranges(const kn_phase *ph, const kn_range *ranges)
+{
+    kn_phase split = *ph;
+    kn_leave_cluster(&split);
+    split.how.split = ranges->n > 1;
+    split.num.splits = ranges->n;
+    split.num.chunk = ranges->length;
+    return split;
+}

@@ -131,6 +131,8 @@ enum { KN_LEAST_OF_COLUMN = 64 };
 
 /* About `want` ranges of n members, of whole vectors. */
 kn_range kn_ranges_of(int64_t n, int64_t want);
+/* The phase split into these, as far as its prediction goes: it shares what `phase` points to. block.c */
+kn_phase kn_with_ranges(const kn_phase *phase, const kn_range *ranges);
 
 /* Ranges for blocks that keep on chip what a phase loads again: one block of rows a multiprocessor, two of columns. A
  * single range: not possible, or, unless forced, too few blocks would have work. And the fraction of a range of this

@@ -134,23 +134,11 @@ static kn_range ranges_of(const kn_site *at, const kn_phase *ph, bool forced)
     int64_t tile = ph->how.walk != KN_WALK_COLS ? 1
                    : target->sm                 ? kn_cols_width(ph)
                                                 : KN_CPU_COLUMNS;
-    int64_t blocks = kn_ceil_div(ph->nest.groups, tile);
-    if (blocks == 0)
-        return whole;
+    const int64_t blocks = kn_ceil_div(ph->nest.groups, tile);
     kn_range ranges = force == KN_DIVIDE_SPLIT || ph->invariant
                           ? whole
                           : kn_resident_ranges(ph, target, force == KN_DIVIDE_RESIDENT);
     return ranges.n < 2 ? ranges_to_fill(ph, target, blocks, forced) : ranges;
-}
-
-static kn_phase with_ranges(const kn_phase *ph, const kn_range *ranges)
-{
-    kn_phase split = *ph;
-    kn_leave_cluster(&split);
-    split.how.split = true;
-    split.num.splits = ranges->n;
-    split.num.chunk = ranges->length;
-    return split;
 }
 
 /* Predicted nanoseconds of what has the ranges, with all of its sweeps, and of merging its partial results. */
@@ -159,7 +147,7 @@ static double ranges_ns(const kn_site *at, const kn_phase *ph, const kn_range *r
     enum {
         AT_ONCE = 4
     }; /* steps of a phase that merges; a local phase takes one after the other */
-    const kn_phase split = with_ranges(ph, ranges);
+    const kn_phase split = kn_with_ranges(ph, ranges);
     const double merging = merging_columns_ns(ph, kn_machine_of(at->target), ranges->n);
     return kn_predict_phase_ns(at, &split) + (ranges->resident ? merging : merging / AT_ONCE);
 }
@@ -171,7 +159,7 @@ static void ranges_interleaved(const kn_site *at, kn_phase *ph, bool forced, kn_
     if (ph->how.tile || !kn_interleave(at, &with))
         return;
     const kn_range wide = ranges_of(at, &with, forced);
-    kn_phase split = with_ranges(ph, &wide);
+    kn_phase split = kn_with_ranges(ph, &wide);
     if (wide.n < 2 || !kn_interleave_if_quicker(at, &split) ||
         (ranges->n > 1 && ranges_ns(at, &with, &wide) >= ranges_ns(at, ph, ranges)))
         return;
@@ -191,10 +179,11 @@ kn_range kn_schedule_splits(const kn_site *at, const kn_phase *ph)
         return whole;
     if (kn_is_invariant(ph) && !forced)
         return invariant_ranges(ph, target);
-    kn_phase split =
-        kn_phase_copy(at->arena, ph); /* parts may have too few members to be interleaved */
-    if (split.how.interleaved)
+    kn_phase split = *ph;
+    if (split.how.interleaved) { /* parts may have too few members for that */
+        split = kn_phase_copy(at->arena, ph);
         kn_undo_interleaving(at, &split);
+    }
     kn_range ranges = ranges_of(at, &split, forced);
     ranges_interleaved(at, &split, forced, &ranges);
     return forced || nothing_keeps(ph, target) ||

@@ -5,16 +5,6 @@
 #include "codegen/sched/bind.h"
 #include "codegen/sched/sched.h"
 
-/* The phase split so, as far as its prediction goes. */
-static double parts_ns(const kn_site *at, const kn_phase *ph, const kn_range *ranges)
-{
-    kn_phase parts = kn_phase_copy(at->arena, ph);
-    parts.how.split = ranges->n > 1;
-    parts.num.splits = ranges->n;
-    parts.num.chunk = ranges->length;
-    return kn_predict_phase_ns(at, &parts);
-}
-
 /* Does any array lie along the last axis, and any along another? */
 static bool any_is_transposed(const kn_phase *ph)
 {
@@ -50,8 +40,10 @@ static void consider(search *s, const kn_phase *rows, const kn_range *ranges)
         return;
     const kn_time time = kn_predict_phase(s->at, rows);
     const double ns = time.ns + (rows->nest.nsweeps - 1) * time.memory;
-    if (s->least < 0)
-        s->least = clearly * parts_ns(s->at, s->ph, &s->best);
+    if (s->least < 0) {
+        const kn_phase split = kn_with_ranges(s->ph, &s->best);
+        s->least = clearly * kn_predict_phase_ns(s->at, &split);
+    }
     if (ns >= s->least)
         return;
     s->least = ns;

@@ -6,7 +6,7 @@
  *   value.c       expressions; what is computed and stored once a group
  *   caches.c      cache policies of loads and stores
  *   unaligned.c   unaligned rows: their range, and the vectors peeled off at both ends
- *   interleaved.c     members side by side: a lane's columns, its whole vectors, and the last one
+ *   interleaved.c members side by side: a lane's columns, its whole vectors, and the last one
  *   broadcast.c   row packing: values of a group, broadcast to the threads that have its elements
  *   reducer.c     types and functions of user-defined reductions
  *   combine.c     accumulators, and combines over lanes, warps, rows of threads, and the blocks of a cluster
@@ -414,8 +414,7 @@ void kn_cuda_write_scatter_sum(kn_cuda_writer *w);
 
 /* ---- interleaved.c ---- */
 
-/* Before the loop over tiles: the columns of a lane. A thread's whole vectors of the members [begin, end), of which a part has
- * `parts` steps apart. */
+/* Before the loop over tiles: the columns of a lane. In it: a thread's whole vectors of the members [begin, end). */
 void kn_cuda_interleaved_columns(kn_cuda_writer *w);
 kn_cuda_stride kn_cuda_interleaved_share(kn_cuda_writer *w);
 /* Behind a sweep's loop: the step of the last vector. */
