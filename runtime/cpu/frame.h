@@ -3,9 +3,10 @@
 #define KN_RUNTIME_CPU_FRAME_H
 
 #include "codegen/emit/c/cut.h"
-#include "runtime/cpu/exec.h"
+#include "codegen/kir/call.h"
 #include "runtime/cpu/lanes.h"
 #include "runtime/cpu/move.h"
+#include "runtime/cpu/plan.h"
 #include "runtime/cpu/scatter_sum.h"
 
 typedef struct kn_job {
@@ -46,6 +47,13 @@ typedef struct kn_frame {
     int64_t part;
     int64_t rows, columns; /* of the tile; 0 where lanes are no tile */
 } kn_frame;
+
+/* Sets the sizes of a phase's blocks, and of the memory that a worker needs. */
+void kn_cpu_frame_size(kn_phase_plan *plan);
+
+/* Bytes of an array for a block's lanes, and of one for a row. */
+size_t kn_cpu_slot_bytes(const kn_phase_plan *plan);
+size_t kn_cpu_row_bytes(const kn_phase_plan *plan);
 
 /* Lays out `scratch`, of the plan's frame_bytes, and sets the values that do not change. */
 void kn_frame_init(kn_frame *f, const kn_job *job, void *scratch);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "codegen/emit/c/c.h"
+
 /* The axis of a run, and its groups: all there are, or those at an index of the axes before it. */
 static int run_axis(const kn_phase *p) { return p->nest.ngroup - 1; }
 static int64_t run_of(const kn_phase *p) { return p->nest.axes[run_axis(p)].extent; }

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#include "runtime/cpu/exec.h"
+#include "codegen/emit/c/c.h"
+#include "runtime/cpu/frame.h"
 
 typedef struct planner {
     kn_arena *arena;

@@ -13,7 +13,7 @@
 
 #include "codegen/emit/c/c.h"
 #include "codegen/plan/plan.h"
-#include "runtime/cpu/exec.h"
+#include "runtime/cpu/divide.h"
 #include "runtime/emit/emit.h"
 
 /* Texts, each once. */

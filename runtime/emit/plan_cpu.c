@@ -9,7 +9,7 @@
 
 #include "codegen/emit/c/cut.h"
 #include "codegen/kir/formula.h"
-#include "runtime/cpu/exec.h"
+#include "runtime/cpu/divide.h"
 #include "runtime/emit/impl.h"
 
 enum { ALIGN = 64 };
