@@ -3,7 +3,7 @@
  * of neighbouring turns, and the ratio of the quickest turns, which others disturb least. Results are compared first.
  * One thread's turns are in cycles of its own, where the system counts them: they do not run on while others have its core.
  *
- * usage: c [THREADS] [TURNS] [PART OF A NAME] */
+ * usage: c [--random SEED [--count N]] [THREADS] [TURNS] [PART OF A NAME] */
 #include <linux/perf_event.h>
 #include <math.h>
 #include <string.h>
@@ -11,142 +11,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench/c/peers.h"
+#include "bench/c/workloads.h"
 #include "bench/common.h"
 
 enum {
-    MOST_ARGS = 8,
-    MOST_RANK = 4,
     MOST_TURNS = 1000,
-    AT_ONCE = 4, /* runs of a turn, back to back; the first does not count */
+    AT_ONCE = 4,    /* runs of a turn, back to back; the first does not count */
+    LEAST_TURNS = 5 /* of a long workload */
 };
+#define MOST_MS 3000.0 /* of a workload, where the least turns take no longer */
 
 typedef enum how { INTERPRETED, COMPILED, PLAIN, HOWS } how;
-
-typedef struct array {
-    const char *name;
-    kiln_dtype dtype;
-    int64_t shape[MOST_RANK]; /* up to a 0 */
-} array;
-
-typedef struct workload {
-    const char *name, *text;
-    peer_function *plain;
-    array args[MOST_ARGS];
-    int inputs;
-} workload;
-
-#define F32 KILN_F32
-#define SOFTMAX(AXIS)                                                                              \
-    "    e = exp(x - max(x, axis=" AXIS ", keepdims=True))\n"                                      \
-    "    y = e / sum(e, axis=" AXIS ", keepdims=True)\n    return y\n"
-#define BATCHNORM(AXES, ALL)                                                                       \
-    "    d = x - mean(x, axis=" AXES ", keepdims=True)\n"                                          \
-    "    v = mean(d * d, axis=" AXES ", keepdims=True)\n"                                          \
-    "    y = d * rsqrt(v + 1e-5) * g" ALL " + b" ALL "\n    return y\n"
-static const workload workloads[] = {
-    {"layernorm 256x768",
-     "def f(x: f32[N, C], g: f32[C], b: f32[C]):\n    d = x - mean(x, axis=-1, keepdims=True)\n"
-     "    y = d * rsqrt(mean(d * d, axis=-1, keepdims=True) + 1e-5) * g + b\n    return y\n",
-     c_layernorm,
-     {{"x", F32, {256, 768}}, {"g", F32, {768}}, {"b", F32, {768}}, {"y", F32, {256, 768}}},
-     3},
-    {"gelu 786432",
-     "def f(x: f32[N]):\n    y = gelu_tanh(x)\n    return y\n",
-     c_gelu,
-     {{"x", F32, {786432}}, {"y", F32, {786432}}},
-     1},
-    {"softmax 64x50257",
-     "def f(x: f32[N, C]):\n" SOFTMAX("-1"),
-     c_softmax,
-     {{"x", F32, {64, 50257}}, {"y", F32, {64, 50257}}},
-     1},
-    {"softmax 1024x512",
-     "def f(x: f32[N, C]):\n" SOFTMAX("-1"),
-     c_softmax,
-     {{"x", F32, {1024, 512}}, {"y", F32, {1024, 512}}},
-     1},
-    {"cross-entropy backward 64x50257",
-     "def f(p: f32[N, V], t: i32[N], l: f32[N]):\n"
-     "    y = (p - cast(arange(V) == t[:, None], f32)) * l[:, None]\n    return y\n",
-     c_loss_backward,
-     {{"p", F32, {64, 50257}}, {"t", KILN_I32, {64}}, {"l", F32, {64}}, {"y", F32, {64, 50257}}},
-     3},
-    {"adam 4194304",
-     "def f(p: f32[N], g: f32[N], m: f32[N], v: f32[N], lr: f32 = 1e-3):\n    m2 = m * 0.9 + g * 0.1\n"
-     "    v2 = v * 0.999 + g * g * 0.001\n    p2 = p - lr * m2 / (sqrt(v2) + 1e-8)\n    return p2, m2, v2\n",
-     c_adam,
-     {{"p", F32, {4194304}},
-      {"g", F32, {4194304}},
-      {"m", F32, {4194304}},
-      {"v", F32, {4194304}},
-      {"p2", F32, {4194304}},
-      {"m2", F32, {4194304}},
-      {"v2", F32, {4194304}}},
-     4},
-    {"residual 196608",
-     "def f(x: f32[N], r: f32[N]):\n    y = x + r\n    return y\n",
-     c_residual,
-     {{"x", F32, {196608}}, {"r", F32, {196608}}, {"y", F32, {196608}}},
-     2},
-    {"embedding 1024 rows of 768",
-     "def f(w: f32[V, C], i: i32[N]):\n    y = w[i]\n    return y\n",
-     c_embedding,
-     {{"w", F32, {4096, 768}}, {"i", KILN_I32, {1024}}, {"y", F32, {1024, 768}}},
-     2},
-    {"embedding 65536 rows of 32",
-     "def f(w: f32[V, C], i: i32[N]):\n    y = w[i]\n    return y\n",
-     c_embedding,
-     {{"w", F32, {4096, 32}}, {"i", KILN_I32, {65536}}, {"y", F32, {65536, 32}}},
-     2},
-    {"batchnorm 8x64x56x56",
-     "def f(x: f32[N, C, H, W], g: f32[C], b: f32[C]):\n" BATCHNORM("(0, 2, 3)", "[:, None, None]"),
-     c_batchnorm,
-     {{"x", F32, {8, 64, 56, 56}}, {"g", F32, {64}}, {"b", F32, {64}}, {"y", F32, {8, 64, 56, 56}}},
-     3},
-    {"batchnorm 8x56x56x64, channels last",
-     "def f(x: f32[N, H, W, C], g: f32[C], b: f32[C]):\n" BATCHNORM("(0, 1, 2)", ""),
-     c_batchnorm_last,
-     {{"x", F32, {8, 56, 56, 64}}, {"g", F32, {64}}, {"b", F32, {64}}, {"y", F32, {8, 56, 56, 64}}},
-     3},
-    {"x / sum(x) of rows, 16384x64",
-     "def f(x: f32[N, C]):\n    y = x / sum(x, axis=-1, keepdims=True)\n    return y\n",
-     c_row_shares,
-     {{"x", F32, {16384, 64}}, {"y", F32, {16384, 64}}},
-     1},
-    {"column sums 4096x512",
-     "def f(x: f32[N, C]):\n    y = sum(x, axis=0)\n    return y\n",
-     c_column_sums,
-     {{"x", F32, {4096, 512}}, {"y", F32, {512}}},
-     1},
-    {"argmax 64x50257",
-     "def f(x: f32[N, C]):\n    y = argmax(x, axis=-1)\n    return y\n",
-     c_argmax,
-     {{"x", F32, {64, 50257}}, {"y", KILN_I64, {64}}},
-     1},
-    {"min and max of columns 1048576x4",
-     "def f(x: f32[N, C]):\n    y = min(x, axis=0)\n    z = max(x, axis=0)\n    return y, z\n",
-     c_min_max,
-     {{"x", F32, {1048576, 4}}, {"y", F32, {4}}, {"z", F32, {4}}},
-     1},
-    {"softmax over the middle 32x128x256",
-     "def f(x: f32[A, B, C]):\n" SOFTMAX("1"),
-     c_softmax_middle,
-     {{"x", F32, {32, 128, 256}}, {"y", F32, {32, 128, 256}}},
-     1},
-    {"cosines of rows 16384x256",
-     "def f(a: f32[N, C], b: f32[N, C]):\n"
-     "    y = sum(a * b, axis=1) / (sqrt(sum(a * a, axis=1)) * sqrt(sum(b * b, axis=1)))\n    return y\n",
-     c_cosines,
-     {{"a", F32, {16384, 256}}, {"b", F32, {16384, 256}}, {"y", F32, {16384}}},
-     2},
-    {"transpose 1024x1024",
-     "def f(x: f32[N, C]):\n    y = x.T * 2\n    return y\n",
-     c_transpose,
-     {{"x", F32, {1024, 1024}}, {"y", F32, {1024, 1024}}},
-     1},
-};
-enum { WORKLOADS = sizeof workloads / sizeof *workloads };
 
 static kiln_ctx *open_context(const char *when, int threads)
 {
@@ -178,19 +53,21 @@ static int64_t count_of(const kiln_arg *a)
     return count;
 }
 
-static int make_args(const workload *w, kiln_arg *args)
+/* Their extents go into `sizes`, which the arguments point to. */
+static int make_args(const workload *w, kiln_arg *args, int64_t *sizes)
 {
+    const uint64_t rows = (uint64_t)extent_of(w, 'V');
     int n = 0;
-    for (; n < MOST_ARGS && w->args[n].name; n++) {
-        const array *a = &w->args[n];
-        args[n] = (kiln_arg){.name = a->name, .dtype = a->dtype, .shape = a->shape};
-        while (args[n].rank < MOST_RANK && a->shape[args[n].rank])
-            args[n].rank++;
+    for (; n < MOST_ARGS && w->f->args[n].name; n++) {
+        const argument *a = &w->f->args[n];
+        args[n] = (kiln_arg){.name = a->name, .dtype = a->dtype, .shape = sizes};
+        for (; a->letters[args[n].rank]; args[n].rank++)
+            *sizes++ = extent_of(w, a->letters[args[n].rank]);
         const int64_t count = count_of(&args[n]);
         args[n].data = malloc(8 * (size_t)count);
         for (int64_t i = 0; i < count; i++)
             if (a->dtype == KILN_I32)
-                ((int32_t *)args[n].data)[i] = (int32_t)((uint64_t)i * 2654435761u % 4096);
+                ((int32_t *)args[n].data)[i] = (int32_t)((uint64_t)i * 2654435761u % rows);
             else
                 ((float *)args[n].data)[i] = (float)((uint64_t)i * 2654435761u % 1000 + 1) / 500;
     }
@@ -212,7 +89,7 @@ static double median(double *v, int n)
 /* ---- one workload ---- */
 
 typedef struct job {
-    const workload *w;
+    workload w;
     kiln_prog *prog[PLAIN];
     kiln_arg args[MOST_ARGS];
     void *data[MOST_ARGS];
@@ -223,22 +100,19 @@ typedef struct job {
 static void run(const job *j, how by)
 {
     if (by == PLAIN)
-        j->w->plain(j->data, j->sizes);
+        j->w.f->plain(j->data, j->sizes);
     else
         check(kiln_run(j->prog[by], NULL, j->args, j->nargs));
 }
 
 static void start(job *j, const workload *w, kiln_ctx *const *ctx)
 {
-    *j = (job){.w = w};
-    j->nargs = make_args(w, j->args);
-    for (int i = 0, k = 0; i < j->nargs; i++) {
+    *j = (job){.w = *w};
+    j->nargs = make_args(&j->w, j->args, j->sizes);
+    for (int i = 0; i < j->nargs; i++)
         j->data[i] = j->args[i].data;
-        for (int d = 0; d < j->args[i].rank; d++)
-            j->sizes[k++] = j->args[i].shape[d];
-    }
     for (how by = 0; by < PLAIN; by++)
-        j->prog[by] = compile(ctx[by], w->text);
+        j->prog[by] = compile(ctx[by], w->f->text);
 }
 
 static void end(job *j)
@@ -257,7 +131,7 @@ static double element(const kiln_arg *a, int64_t i)
 /* Do compiled and plain C agree? Sums of f32 of a row's 50257 members differ by about that. */
 static void compare(const job *j)
 {
-    for (int i = j->w->inputs; i < j->nargs; i++) {
+    for (int i = j->w.f->inputs; i < j->nargs; i++) {
         const kiln_arg *a = &j->args[i];
         const int64_t n = count_of(a);
         double *want = malloc(sizeof *want * (size_t)n);
@@ -267,7 +141,7 @@ static void compare(const job *j)
         run(j, PLAIN);
         for (int64_t k = 0; k < n; k++)
             if (!(fabs(element(a, k) - want[k]) <= 1e-3 * fabs(want[k]) + 1e-4)) {
-                fprintf(stderr, "%s: element %lld of %s is %g, in plain C %g\n", j->w->name,
+                fprintf(stderr, "%s: element %lld of %s is %g, in plain C %g\n", j->w.name,
                         (long long)k, a->name, want[k], element(a, k));
                 exit(1);
             }
@@ -321,27 +195,47 @@ static double turn(const job *j, how by, int threads)
 static void measure(const job *j, int turns, int threads, double logs[2])
 {
     static double ms[HOWS][MOST_TURNS], over[HOWS][MOST_TURNS];
-    for (int i = 0; i < turns; i++) {
+    const double begin = now_ms();
+    int n = 0;
+    for (; n < turns && (n < LEAST_TURNS || now_ms() - begin < MOST_MS); n++) {
         for (int k = 0; k < HOWS; k++) {
-            const how by = (how)((i + k) % HOWS);
-            ms[by][i] = turn(j, by, threads);
+            const how by = (how)((n + k) % HOWS);
+            ms[by][n] = turn(j, by, threads);
         }
-        over[INTERPRETED][i] = ms[INTERPRETED][i] / ms[COMPILED][i];
-        over[PLAIN][i] = ms[PLAIN][i] / ms[COMPILED][i];
+        over[INTERPRETED][n] = ms[INTERPRETED][n] / ms[COMPILED][n];
+        over[PLAIN][n] = ms[PLAIN][n] / ms[COMPILED][n];
     }
     double middle[HOWS];
     for (int k = 0; k < HOWS; k++)
-        middle[k] = 1000 * median(ms[k], turns);
-    const double plain = median(over[PLAIN], turns), quickest = ms[PLAIN][0] / ms[COMPILED][0];
-    printf("| %s | %.0f | %.0f | %.0f | %.2f | %.2f | %.2f |\n", j->w->name, middle[INTERPRETED],
-           middle[COMPILED], middle[PLAIN], median(over[INTERPRETED], turns), plain, quickest);
+        middle[k] = 1000 * median(ms[k], n);
+    const double plain = median(over[PLAIN], n), quickest = ms[PLAIN][0] / ms[COMPILED][0];
+    printf("| %s | %.0f | %.0f | %.0f | %.2f | %.2f | %.2f |\n", j->w.name, middle[INTERPRETED],
+           middle[COMPILED], middle[PLAIN], median(over[INTERPRETED], n), plain, quickest);
     fflush(stdout);
     logs[0] += log(plain);
     logs[1] += log(quickest);
 }
 
+static int usage(void)
+{
+    fprintf(stderr, "usage: c [--random SEED [--count N]] [THREADS] [TURNS] [PART OF A NAME]\n");
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
+    const char *seed = NULL;
+    int count = 40;
+    for (; argc > 2 && strncmp(argv[1], "--", 2) == 0; argc -= 2, argv += 2) {
+        if (strcmp(argv[1], "--random") == 0)
+            seed = argv[2];
+        else if (strcmp(argv[1], "--count") == 0)
+            count = atoi(argv[2]);
+        else
+            return usage();
+    }
+    if (argc > 4 || (argc > 1 && argv[1][0] == '-'))
+        return usage();
     int threads = argc > 1 ? atoi(argv[1]) : 0, turns = argc > 2 ? atoi(argv[2]) : 21, n = 0;
     kiln_ctx *ctx[] = {open_context("never", threads), open_context("only", threads)};
     double logs[2] = {0};
@@ -353,11 +247,14 @@ int main(int argc, char **argv)
         "| program | interpreted %s | compiled %s | C %s | interpreted / compiled | C / compiled | of the "
         "quickest |\n|---|---|---|---|---|---|---|\n",
         unit, unit, unit);
-    for (int i = 0; i < WORKLOADS; i++) {
+    workload w;
+    for (int i = 0; seed ? i < count : listed_workload(&w, i); i++) {
         job j;
-        if (argc > 3 && !strstr(workloads[i].name, argv[3]))
+        if (seed)
+            drawn_workload(&w, strtoull(seed, NULL, 10), i);
+        if (argc > 3 && !strstr(w.name, argv[3]))
             continue;
-        start(&j, &workloads[i], ctx);
+        start(&j, &w, ctx);
         compare(&j);
         measure(&j, turns, threads, logs);
         n++;

@@ -1,4 +1,4 @@
-/* The programs of main.c as plain C. It is compiled with -O3 -march=native -ffast-math -fopenmp, so sums are reordered,
+/* The programs of workloads.c as plain C. It is compiled with -O3 -march=native -ffast-math -fopenmp, so sums are reordered,
  * and what becomes of NaN and of infinities is not promised. */
 #include "bench/c/peers.h"
 
@@ -146,24 +146,21 @@ void c_batchnorm(void *const *arg, const int64_t *size)
     }
 }
 
-enum { LAST = 1024 };
-
 /* Channels last: sums of the whole array, row by row, then the result. */
 void c_batchnorm_last(void *const *arg, const int64_t *size)
 {
     const float *x = arg[0], *g = arg[1], *b = arg[2];
     float *y = arg[3];
     const int64_t C = size[3], M = size[0] * size[1] * size[2];
-    static float sum[LAST], squares[LAST], scale[LAST], shift[LAST];
-    memset(sum, 0, sizeof sum);
-    memset(squares, 0, sizeof squares);
-#pragma omp parallel for reduction(+ : sum)
+    float *sum = calloc(4 * (size_t)C, sizeof *sum), *squares = sum + C, *scale = squares + C,
+          *shift = scale + C;
+#pragma omp parallel for reduction(+ : sum[:C])
     for (int64_t i = 0; i < M; i++)
         for (int64_t c = 0; c < C; c++)
             sum[c] += x[i * C + c];
     for (int64_t c = 0; c < C; c++)
         sum[c] /= (float)M;
-#pragma omp parallel for reduction(+ : squares)
+#pragma omp parallel for reduction(+ : squares[:C])
     for (int64_t i = 0; i < M; i++)
         for (int64_t c = 0; c < C; c++)
             squares[c] += (x[i * C + c] - sum[c]) * (x[i * C + c] - sum[c]);
@@ -175,6 +172,7 @@ void c_batchnorm_last(void *const *arg, const int64_t *size)
     for (int64_t i = 0; i < M; i++)
         for (int64_t c = 0; c < C; c++)
             y[i * C + c] = x[i * C + c] * scale[c] + shift[c];
+    free(sum);
 }
 
 void c_row_shares(void *const *arg, const int64_t *size)
@@ -197,11 +195,11 @@ void c_column_sums(void *const *arg, const int64_t *size)
     const float *x = arg[0];
     float *y = arg[1];
     const int64_t N = size[0], C = size[1];
-    enum { WIDE = 256 };
+    enum { SOME = 256 };
 #pragma omp parallel for
-    for (int64_t from = 0; from < C; from += WIDE) {
-        const int64_t n = lesser(WIDE, C - from);
-        float sum[WIDE] = {0};
+    for (int64_t from = 0; from < C; from += SOME) {
+        const int64_t n = lesser(SOME, C - from);
+        float sum[SOME] = {0};
         for (int64_t i = 0; i < N; i++)
             for (int64_t c = 0; c < n; c++)
                 sum[c] += x[i * C + from + c];
@@ -227,11 +225,21 @@ void c_argmax(void *const *arg, const int64_t *size)
     }
 }
 
-void c_min_max(void *const *arg, const int64_t *size)
+static inline void min_max(const float *x, float *least, float *most, int64_t N, int64_t C)
 {
-    const float *x = arg[0];
-    float *low = arg[1], *high = arg[2];
-    const int64_t N = size[0];
+    memcpy(least, x, (size_t)C * sizeof *least);
+    memcpy(most, x, (size_t)C * sizeof *most);
+#pragma omp parallel for reduction(min : least[:C]) reduction(max : most[:C])
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t c = 0; c < C; c++) {
+            least[c] = x[n * C + c] < least[c] ? x[n * C + c] : least[c];
+            most[c] = x[n * C + c] > most[c] ? x[n * C + c] : most[c];
+        }
+}
+
+/* Of four columns the same with a constant, which the compiler unrolls. */
+static void min_max_of_4(const float *x, float *low, float *high, int64_t N)
+{
     enum { C = 4 };
     float least[C], most[C];
     for (int c = 0; c < C; c++)
@@ -246,30 +254,42 @@ void c_min_max(void *const *arg, const int64_t *size)
     memcpy(high, most, sizeof most);
 }
 
+void c_min_max(void *const *arg, const int64_t *size)
+{
+    if (size[1] == 4)
+        min_max_of_4(arg[0], arg[1], arg[2], size[0]);
+    else
+        min_max(arg[0], arg[1], arg[2], size[0], size[1]);
+}
+
+enum { WIDE = 512 }; /* columns whose numbers stay in the first-level cache */
+
 void c_softmax_middle(void *const *arg, const int64_t *size)
 {
     const float *x = arg[0];
     float *y = arg[1];
     const int64_t A = size[0], B = size[1], C = size[2];
-#pragma omp parallel for
-    for (int64_t a = 0; a < A; a++) {
-        const float *from = x + a * B * C;
-        float *to = y + a * B * C, most[LAST], sum[LAST] = {0};
-        memcpy(most, from, (size_t)C * sizeof *most);
-        for (int64_t b = 1; b < B; b++)
-            for (int64_t c = 0; c < C; c++)
-                most[c] = from[b * C + c] > most[c] ? from[b * C + c] : most[c];
-        for (int64_t b = 0; b < B; b++)
-            for (int64_t c = 0; c < C; c++) {
-                to[b * C + c] = expf(from[b * C + c] - most[c]);
-                sum[c] += to[b * C + c];
-            }
-        for (int64_t c = 0; c < C; c++)
-            sum[c] = 1 / sum[c];
-        for (int64_t b = 0; b < B; b++)
-            for (int64_t c = 0; c < C; c++)
-                to[b * C + c] *= sum[c];
-    }
+#pragma omp parallel for collapse(2)
+    for (int64_t a = 0; a < A; a++)
+        for (int64_t first = 0; first < C; first += WIDE) {
+            const int64_t n = lesser(WIDE, C - first);
+            const float *from = x + a * B * C + first;
+            float *to = y + a * B * C + first, most[WIDE], sum[WIDE] = {0};
+            memcpy(most, from, (size_t)n * sizeof *most);
+            for (int64_t b = 1; b < B; b++)
+                for (int64_t c = 0; c < n; c++)
+                    most[c] = from[b * C + c] > most[c] ? from[b * C + c] : most[c];
+            for (int64_t b = 0; b < B; b++)
+                for (int64_t c = 0; c < n; c++) {
+                    to[b * C + c] = expf(from[b * C + c] - most[c]);
+                    sum[c] += to[b * C + c];
+                }
+            for (int64_t c = 0; c < n; c++)
+                sum[c] = 1 / sum[c];
+            for (int64_t b = 0; b < B; b++)
+                for (int64_t c = 0; c < n; c++)
+                    to[b * C + c] *= sum[c];
+        }
 }
 
 void c_cosines(void *const *arg, const int64_t *size)
@@ -319,6 +339,76 @@ void c_rmsnorm(void *const *arg, const int64_t *size)
         for (int64_t c = 0; c < C; c++)
             to[c] = row[c] * scale * g[c];
     }
+}
+
+void c_log_sum_exp(void *const *arg, const int64_t *size)
+{
+    const float *x = arg[0];
+    float *y = arg[1];
+    const int64_t N = size[0], C = size[1];
+#pragma omp parallel for
+    for (int64_t n = 0; n < N; n++) {
+        const float *row = x + n * C;
+        float most = row[0], sum = 0;
+        for (int64_t c = 1; c < C; c++)
+            most = row[c] > most ? row[c] : most;
+        for (int64_t c = 0; c < C; c++)
+            sum += expf(row[c] - most);
+        y[n] = logf(sum) + most;
+    }
+}
+
+void c_softmax_backward(void *const *arg, const int64_t *size)
+{
+    const float *y = arg[0], *dy = arg[1];
+    float *dx = arg[2];
+    const int64_t N = size[0], C = size[1];
+#pragma omp parallel for
+    for (int64_t n = 0; n < N; n++) {
+        const int64_t at = n * C;
+        float sum = 0;
+        for (int64_t c = 0; c < C; c++)
+            sum += dy[at + c] * y[at + c];
+        for (int64_t c = 0; c < C; c++)
+            dx[at + c] = (dy[at + c] - sum) * y[at + c];
+    }
+}
+
+void c_bias_gradient(void *const *arg, const int64_t *size)
+{
+    const float *x = arg[0], *b = arg[1], *dy = arg[2];
+    float *dx = arg[3], *db = arg[4];
+    const int64_t N = size[0], C = size[1];
+    memset(db, 0, (size_t)C * sizeof *db);
+#pragma omp parallel for reduction(+ : db[:C])
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t c = 0; c < C; c++) {
+            const float t = tanhf(x[n * C + c] + b[c]), d = dy[n * C + c] * (1 - t * t);
+            dx[n * C + c] = d;
+            db[c] += d;
+        }
+}
+
+/* Of columns: means first, then squares of what differs from them. */
+void c_moments(void *const *arg, const int64_t *size)
+{
+    const float *x = arg[0];
+    float *mean = arg[1], *variance = arg[2];
+    const int64_t N = size[0], C = size[1];
+    memset(mean, 0, (size_t)C * sizeof *mean);
+    memset(variance, 0, (size_t)C * sizeof *variance);
+#pragma omp parallel for reduction(+ : mean[:C])
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t c = 0; c < C; c++)
+            mean[c] += x[n * C + c];
+    for (int64_t c = 0; c < C; c++)
+        mean[c] /= (float)N;
+#pragma omp parallel for reduction(+ : variance[:C])
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t c = 0; c < C; c++)
+            variance[c] += (x[n * C + c] - mean[c]) * (x[n * C + c] - mean[c]);
+    for (int64_t c = 0; c < C; c++)
+        variance[c] /= (float)N;
 }
 
 void c_x_plus_xx(void *const *arg, const int64_t *size)
