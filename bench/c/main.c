@@ -128,7 +128,7 @@ static double element(const kiln_arg *a, int64_t i)
     return a->dtype == KILN_I64 ? (double)((int64_t *)a->data)[i] : (double)((float *)a->data)[i];
 }
 
-/* Do compiled and plain C agree? Sums of f32 of a row's 50257 members differ by about that. */
+/* Do compiled and plain C agree? Sums of a million f32 one after the other are off by about that. */
 static void compare(const job *j)
 {
     for (int i = j->w.f->inputs; i < j->nargs; i++) {
@@ -140,7 +140,7 @@ static void compare(const job *j)
             want[k] = element(a, k);
         run(j, PLAIN);
         for (int64_t k = 0; k < n; k++)
-            if (!(fabs(element(a, k) - want[k]) <= 1e-3 * fabs(want[k]) + 1e-4)) {
+            if (!(fabs(element(a, k) - want[k]) <= 1e-3 * fabs(want[k]) + 1e-3)) {
                 fprintf(stderr, "%s: element %lld of %s is %g, in plain C %g\n", j->w.name,
                         (long long)k, a->name, want[k], element(a, k));
                 exit(1);
