@@ -86,7 +86,18 @@
 
 enum { LANES = KN_FOLD_LANES };
 
-#define FOLD(OP, COMBINE, D, KIND, AD)                                                             \
+/* What lanes, and columns between two merges, accumulate in: sums of f32 in f32, which are few; their sums, as products, in
+ * f64. */
+#define LANES_OF_SUM(D, AD) D
+#define LANES_OF_PROD(D, AD) AD
+#define LANES_OF_MIN(D, AD) AD
+#define LANES_OF_MAX(D, AD) AD
+#define LANES_OF_ANY(D, AD) AD
+#define LANES_OF_ALL(D, AD) AD
+#define FOLD(OP, COMBINE, D, KIND, AD) FOLD_BY(OP, COMBINE, D, KIND, AD, LANES_OF_##OP(D, AD))
+#define FOLD_BY(OP, COMBINE, D, KIND, AD, LD) FOLD_LANES(OP, COMBINE, D, KIND, AD, LD)
+
+#define FOLD_LANES(OP, COMBINE, D, KIND, AD, LD)                                                   \
     static void OP##_start_##D(int64_t n, void *acc)                                               \
     {                                                                                              \
         kn_c_##AD *z = (kn_c_##AD *)acc;                                                           \
@@ -95,30 +106,38 @@ enum { LANES = KN_FOLD_LANES };
     static void OP##_reduce_##D(int64_t n, void *acc, const void *in)                              \
     {                                                                                              \
         const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
-        kn_c_##AD *z = (kn_c_##AD *)acc, lane[LANES];                                              \
+        kn_c_##AD *z = (kn_c_##AD *)acc;                                                           \
+        kn_c_##LD lane[LANES];                                                                     \
         KN_UNROLL                                                                                  \
         for (int j = 0; j < LANES; j++)                                                            \
-            lane[j] = (kn_c_##AD)KN_ID_##OP##_##KIND(AD);                                          \
+            lane[j] = (kn_c_##LD)KN_ID_##OP##_##KIND(LD);                                          \
         for (; n >= LANES; n -= LANES, a += LANES)                                                 \
             KN_FEW for (int j = 0; j < LANES; j++) lane[j] =                                       \
-                (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], (kn_c_##AD)a[j]);                  \
+                (kn_c_##LD)KN_E_##COMBINE##_##KIND(LD, lane[j], (kn_c_##LD)a[j]);                  \
         for (int j = 0; j < (int)n; j++)                                                           \
-            lane[j] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], (kn_c_##AD)a[j]);            \
+            lane[j] = (kn_c_##LD)KN_E_##COMBINE##_##KIND(LD, lane[j], (kn_c_##LD)a[j]);            \
         for (int half = LANES / 2; half; half /= 2)                                                \
             KN_FEW for (int j = 0; j < half; j++) lane[j] =                                        \
-                (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, lane[j], lane[j + half]);                   \
-        *z = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, *z, lane[0]);                                  \
+                (kn_c_##LD)KN_E_##COMBINE##_##KIND(LD, lane[j], lane[j + half]);                   \
+        *z = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, *z, (kn_c_##AD)lane[0]);                       \
     }                                                                                              \
     static void OP##_accumulate_##D(int64_t n, void *acc, const void *in)                          \
     {                                                                                              \
         const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
+        kn_c_##LD *z = (kn_c_##LD *)acc;                                                           \
+        EACH z[i] = (kn_c_##LD)KN_E_##COMBINE##_##KIND(LD, z[i], (kn_c_##LD)a[i]);                 \
+    }                                                                                              \
+    static void OP##_merge_##D(int64_t n, void *acc, const void *from)                             \
+    {                                                                                              \
+        const kn_c_##LD *a = (const kn_c_##LD *)from;                                              \
         kn_c_##AD *z = (kn_c_##AD *)acc;                                                           \
         EACH z[i] = (kn_c_##AD)KN_E_##COMBINE##_##KIND(AD, z[i], (kn_c_##AD)a[i]);                 \
     }                                                                                              \
     static void OP##_again_##D(int64_t n, void *acc, const void *total)                            \
     {                                                                                              \
+        kn_c_##LD *z = (kn_c_##LD *)acc;                                                           \
         (void)total;                                                                               \
-        OP##_start_##D(n, acc);                                                                    \
+        EACH z[i] = (kn_c_##LD)KN_ID_##OP##_##KIND(LD);                                            \
     }                                                                                              \
     static void OP##_halve_##D(int64_t n, void *acc)                                               \
     {                                                                                              \
@@ -201,12 +220,14 @@ static __attribute__((unused)) void VAR_merge(int64_t n, void *acc, const void *
     *count += other;
 }
 
-/* -0 members: the shift is known. */
+/* -0 members: the shift is known, from the first members on. */
 static __attribute__((unused)) void VAR_again(int64_t n, void *acc, const void *total)
 {
     double *z = (double *)acc;
     const double *mean = (const double *)total + 1;
     VAR_start(n, acc);
+    if (*(const double *)total == 0)
+        return;
     z[0] = -0.0;
     EACH z[1 + i] = kn_shift(mean[i]);
 }
@@ -308,7 +329,7 @@ static __attribute__((unused)) double VAR_shift_F64(int64_t n, const double *a)
 #define FOLD_OF(OP, D, AD, BLOCKED, REDUCE)                                                        \
     {                                                                                              \
         (int)sizeof(kn_c_##AD), BLOCKED, OP##_start_##D, REDUCE, OP##_accumulate_##D,              \
-            OP##_accumulate_##D, OP##_again_##D, OP##_halve_##D, OP##_finish_##D, 0, 0, 0          \
+            OP##_merge_##D, OP##_again_##D, OP##_halve_##D, OP##_finish_##D, 0, 0, 0               \
     }
 #define FOLD_OF_MOMENTS(D)                                                                         \
     {                                                                                              \

@@ -13,9 +13,10 @@ static void start_folds(kn_frame *f, const kn_stage *stage, int64_t n)
             kn_frame_start_user_fold(f, stage->reds.data[i], n);
             continue;
         }
-        fold->start(n, red->acc);
-        if (fold->blocked && f->job->cols)
-            fold->start(n, red->total);
+        const bool several = fold->blocked && f->job->cols;
+        fold->start(n, several ? red->total : red->acc);
+        if (several)
+            fold->again(n, red->acc, red->total);
     }
 }
 

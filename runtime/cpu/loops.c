@@ -44,9 +44,12 @@ MOMENTS(F64)
 #define ROW_ELEM(OP, D, KIND, RD) [KN_OP_##OP][KN_##D] = OP##_##D,
 #define ROW_CAST(FROM, FKIND, TO, TKIND) [KN_##FROM][KN_##TO] = CAST_##FROM##_##TO,
 #define ROW_HALF(FROM, TO) [KN_##FROM][KN_##TO] = CAST_##FROM##_##TO,
-#define IS_SUM_OF_F64(OP, D) (KN_OP_##OP == KN_OP_SUM && KN_##D == KN_F64)
+/* Of floats, of complex ones too: of many in one place too much is lost. */
+#define IS_BLOCKED(OP, D)                                                                          \
+    (KN_OP_##OP == KN_OP_SUM &&                                                                    \
+     (KN_##D == KN_F32 || KN_##D == KN_F64 || KN_##D == KN_C64 || KN_##D == KN_C128))
 #define ROW_FOLDED(OP, D, AD, REDUCE)                                                              \
-    [KN_OP_##OP][KN_##D] = FOLD_OF(OP, D, AD, IS_SUM_OF_F64(OP, D), REDUCE),
+    [KN_OP_##OP][KN_##D] = FOLD_OF(OP, D, AD, IS_BLOCKED(OP, D), REDUCE),
 #define ROW_FOLD(OP, COMBINE, D, KIND, AD) ROW_FOLDED(OP, D, AD, OP##_reduce_##D)
 #define ROW_FOLD_EXTREME(OP, COMBINE, D, MASK) ROW_FOLDED(OP, D, D, OP##_quick_##D)
 

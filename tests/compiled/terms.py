@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""With AVX-512, f32 that loops sum as they are become f64 from memory, not from registers (KN_TERMS of
-codegen/emit/c/conversions.h): no loop has a conversion of a register but those of columns that take what is left of the
-members. Compiles to assembly, for a processor that need not be this one.
+"""Sums of f32 are of f32 within a loop. With AVX-512, f32 of which deviations are summed become f64 from memory, not from
+registers (KN_TERMS of codegen/emit/c/conversions.h): no loop has a conversion of a register but those of columns that take what
+is left of the members. Compiles to assembly, for a processor that need not be this one.
 
 usage: terms.py KILN COMPILER
 
@@ -17,13 +17,13 @@ ROOT = Path(__file__).parents[2]
 FLAGS = ["-std=gnu11", "-w", "-O3", "-march=skylake-avx512", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-fno-trapping-math",
          "-fno-thread-jumps", "-fno-tree-pre", "-fno-split-paths"]  # fmt: skip
 
-# The result of a program of x: f32[N, C], its sizes, the walk, and how many vectors its loops convert: at least, from registers.
+# The result of a program of x: f32[N, C], its sizes, the walk, and how many vectors its loops convert: at least, at most, from registers.
 SUMS = [
-    ("sum(x, axis=1)", "4096,256", "short", 2, 0),
-    ("sum(x, axis=1) / max(x, axis=1)", "64,65536", "rows", 2, 0),
-    ("var(x, axis=1)", "4096,768", "short", 2, 0),
-    ("sum(x, axis=0)", "4096,512", "cols", 16, 2),
-    ("var(x, axis=0)", "4096,512", "cols", 16, 4),
+    ("sum(x, axis=1)", "4096,256", "short", 0, 0, 0),
+    ("sum(x, axis=1) / max(x, axis=1)", "64,65536", "rows", 0, 0, 0),
+    ("var(x, axis=1)", "4096,768", "short", 2, 99, 0),
+    ("sum(x, axis=0)", "4096,512", "cols", 0, 0, 0),
+    ("var(x, axis=0)", "4096,512", "cols", 16, 99, 4),
 ]
 
 
@@ -53,11 +53,11 @@ def main():
         return 77
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
-        for expression, sizes, walk, least, rest in SUMS:
+        for expression, sizes, walk, least, most, rest in SUMS:
             found = [line for body in loops(assembly(kiln, compiler, expression, sizes, walk, Path(folder))) for line in body
                      if "vcvtps2pd" in line and "zmm" in line]  # fmt: skip
             moved = [line for line in found if "(" not in line]
-            if len(found) < least or len(moved) > rest:
+            if not least <= len(found) <= most or len(moved) > rest:
                 print(f"{expression} of {sizes}, {walk}: {len(found)} conversions in loops, of which {len(moved)} are of registers")
                 bad += 1
     print(f"{len(SUMS) - bad} of {len(SUMS)}")

@@ -159,13 +159,13 @@ bool kn_c_gains_by_vectors(kn_c_writing *g, int loop, int accumulated)
     return bytes > 0 && (slow || accumulated > 8 * bytes);
 }
 
-/* What is computed would go to memory and back for that: cosines of rows were slower by it. */
+/* Deviations are of f64. What is computed would go to memory and back for that: cosines of rows were slower by it. */
 bool kn_c_widens_terms(const kn_c_writing *g, int r)
 {
     const kn_red *red = &g->w->ph->nest.reds.data[r];
     return g->widened && !g->w->masked && kn_c_value_at(g, red->value)->dtype == KN_F32 &&
            g->l.way[red->value] == KN_C_READ && kn_c_is_adjacent(g->w, red->value) &&
-           (red->op == KN_OP_SUM || red->op == KN_OP_VAR);
+           red->op == KN_OP_VAR;
 }
 
 static const char *lanes_of(const kn_c_writing *g)

@@ -36,8 +36,8 @@ typedef void kn_loop_function(__INT64_TYPE__ n, void *out, const void *const *in
 typedef kn_loop_function *kn_loop;
 
 /* A reduction at a type. An accumulator has `acc_bytes`: a double for sums and products of floats, four for
- * variances, else the operand's type. The accumulators of n groups are one state, and all functions get the same n
- * for it. */
+ * variances, else the operand's type; but what members of columns accumulate in, until it is added to a total, is of the
+ * operand's type. The accumulators of n groups are one state, and all functions get the same n for it. */
 typedef struct kn_fold {
     int acc_bytes;
     unsigned char
@@ -45,7 +45,7 @@ typedef struct kn_fold {
     void (*start)(__INT64_TYPE__ n, void *acc);                  /* acc[i] = identity */
     void (*reduce)(__INT64_TYPE__ n, void *acc, const void *in); /* acc[0] accumulates in[0..n) */
     void (*accumulate)(__INT64_TYPE__ n, void *acc, const void *in); /* acc[i] accumulates in[i] */
-    /* total acc[i] accumulates from[i], what members were accumulated in; and those begin again; only if blocked */
+    /* total acc[i] accumulates from[i], what members were accumulated in; and those begin, or begin again; only if blocked */
     void (*merge)(__INT64_TYPE__ n, void *acc, const void *from);
     void (*again)(__INT64_TYPE__ n, void *acc, const void *total);
     /* 2 n groups become n: acc[i] gets what acc[n + i] has, in the totals of those that are blocked */
@@ -60,7 +60,7 @@ typedef struct kn_fold {
 /* Rows: independent accumulators of a block, which are combined in a fixed order. */
 #define KN_FOLD_LANES 16
 /* Columns: members before an accumulator that is blocked is added to its total. */
-#define KN_FOLD_MEMBERS 256
+#define KN_FOLD_MEMBERS 128
 
 /* Where the block of members ends that begins at member i. Where there are variances the first ones are short, for what is
  * known of the mean before they end is one member, or the mean of a few (runtime/cpu/forms.h). */

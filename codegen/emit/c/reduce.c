@@ -27,10 +27,13 @@ static bool is_magnitude(const kn_c_writer *w, int r)
            v->op == KN_OP_ABS;
 }
 
-/* Of a lane. */
+/* Of a lane: sums of f32 are few, and accumulate in f32; their sums in f64. */
 static kn_dtype type_of(const kn_c_writer *w, int r)
 {
-    return is_variance(w, r) ? KN_F64 : kn_c_accumulator(w->ph, red_at(w, r));
+    if (is_variance(w, r))
+        return KN_F64;
+    return red_at(w, r)->op == KN_OP_SUM ? w->ph->nest.values.data[red_at(w, r)->value].dtype
+                                         : kn_c_accumulator(w->ph, red_at(w, r));
 }
 
 static const char *bits_type(kn_dtype t) { return t == KN_F32 ? "u32" : "u64"; }
@@ -214,8 +217,11 @@ void kn_c_join_acc(kn_c_writer *w, int r)
         put_combine(w, r, acc, extreme_of(w, r, "[0]"));
     else if (is_variance(w, r))
         kn_c_line(w, "kn_add_moments(%s, (f64)n, shift%d, lane%d[0], squares%d[0]);", acc, r, r, r);
-    else
-        put_combine(w, r, acc, kn_c_printed(w, "lane%d[0]", r));
+    else {
+        const kn_dtype t = kn_c_accumulator(w->ph, red_at(w, r));
+        const char *in[] = {acc, kn_c_printed(w, "(%s)lane%d[0]", kn_c_type(t), r)};
+        kn_c_line(w, "%s = %s;", acc, kn_c_op(w->a, kn_ops[red_at(w, r)->op].combine, t, t, in));
+    }
 }
 
 void kn_c_point_at_acc(kn_c_writer *w, int r)

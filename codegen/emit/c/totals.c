@@ -24,10 +24,13 @@ void kn_c_put_starts(kn_c_writer *w, int stage, const char *n)
                       kn_c_literal(w, kn_identity(p->nest.reds.data[r].op, t)));
             continue;
         }
-        kn_c_line(w, "c->fold[%d]->start(%s, s->acc%d);", r, n, r);
         if (w->mode == KN_C_COLS && kn_c_has_total(&p->nest.reds.data[r])) {
+            kn_c_line(w, "c->fold[%d]->start(%s, c->fold[%d]->blocked ? s->total%d : s->acc%d);", r,
+                      n, r, r, r);
             kn_c_line(w, "if (c->fold[%d]->blocked)", r);
-            kn_c_line(w, "    c->fold[%d]->start(%s, s->total%d);", r, n, r);
+            kn_c_line(w, "    c->fold[%d]->again(%s, s->acc%d, s->total%d);", r, n, r, r);
+        } else {
+            kn_c_line(w, "c->fold[%d]->start(%s, s->acc%d);", r, n, r);
         }
     }
 }
