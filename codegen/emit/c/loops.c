@@ -250,6 +250,19 @@ static void put_next_rows(kn_c_writing *g)
 
 /* ---- the top ---- */
 
+static void hide_limits(kn_c_writing *g)
+{
+    bool hidden[KN_DTYPE_LIMIT] = {false};
+    for (int i = 0; i < g->w->ph->nest.values.len; i++) {
+        const kn_value *v = kn_c_value_at(g, i);
+        if (!g->l.way[i] || !kn_is_elem(v, KN_OP_EXP) || !kn_c_is_function(v->op, v->dtype) ||
+            hidden[v->dtype])
+            continue;
+        hidden[v->dtype] = true;
+        kn_c_line(g->w, "KN_HIDE_LIMITS_%s;", kn_c_type(v->dtype));
+    }
+}
+
 /* Pointers, arrays, and what all lanes share. */
 static void put_top(kn_c_writing *g)
 {
@@ -257,6 +270,7 @@ static void put_top(kn_c_writing *g)
     const kn_phase *p = w->ph;
     kn_c_line(w, "const i64 *const num = c->num;");
     kn_c_line(w, "(void)num, (void)s, (void)n, (void)done;");
+    hide_limits(g);
     declare_used(g);
     if (w->members && uses_rows(g))
         kn_c_line(w, "const i64 lanes = s->lanes;");
