@@ -123,21 +123,25 @@ static inline float kn_exp_part(float x, float *s)
     return KN_FMA(p, r, 0x1p+100f);
 }
 
-/* exp(-107) is 0, and exp(89) infinite. A minimum or maximum is one instruction, of which a NaN, that compares false, is the
- * result. But of constants gcc makes a comparison and a selection: so generated functions declare their own that it does not
- * see through (KN_HIDE_LIMITS). */
+/* A minimum or maximum is one instruction, of which a NaN, that compares false, is the result. But with a constant gcc makes a
+ * comparison and a selection of it: to generated functions limits are variables that it does not see through. */
+#if defined(__x86_64__) && !defined(__clang__)
+#define KN_HIDE(x) __asm__("" : "+x"(x))
+#else
+#define KN_HIDE(x) (void)0
+#endif
+
+/* exp(-107) is 0, and exp(89) infinite. */
 static const float kn_least_exp_f32 = -107.0f, kn_most_exp_f32 = 89.0f;
 static const double kn_least_exp_f64 = -747.0, kn_most_exp_f64 = 710.0;
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define KN_HIDE_LIMITS(T, least, most)                                                             \
-    T kn_least_exp_##T = least, kn_most_exp_##T = most;                                            \
-    __asm__("" : "+x"(kn_least_exp_##T), "+x"(kn_most_exp_##T))
-#else
-#define KN_HIDE_LIMITS(T, least, most) (void)0
-#endif
-#define KN_HIDE_LIMITS_f32 KN_HIDE_LIMITS(f32, -107.0f, 89.0f)
-#define KN_HIDE_LIMITS_f64 KN_HIDE_LIMITS(f64, -747.0, 710.0)
+#define KN_HIDE_LIMITS_f32                                                                         \
+    float kn_least_exp_f32 = -107.0f, kn_most_exp_f32 = 89.0f;                                     \
+    KN_HIDE(kn_least_exp_f32);                                                                     \
+    KN_HIDE(kn_most_exp_f32)
+#define KN_HIDE_LIMITS_f64                                                                         \
+    double kn_least_exp_f64 = -747.0, kn_most_exp_f64 = 710.0;                                     \
+    KN_HIDE(kn_least_exp_f64);                                                                     \
+    KN_HIDE(kn_most_exp_f64)
 
 static inline float kn_exp_from_f32(float x, float least)
 {
