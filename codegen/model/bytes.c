@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "codegen/kir/rolled.h"
 #include "codegen/kir/scatter_sum.h"
 
 /* Bytes that DRAM moves for an element of an access, of this stride: of strided ones whole sectors. */
@@ -76,8 +77,12 @@ void kn_model_find_needs(kn_model *m, const kn_phase *ph)
 {
     const int n = ph->nest.values.len;
     m->needs = KN_NEW_ARRAY(m->k->arena, bool, (int64_t)sweeps_of(ph) * n + 1);
-    for (int sweep = 0; sweep < sweeps_of(ph); sweep++)
-        kn_phase_needs(ph, sweep, m->needs + (int64_t)sweep * n);
+    for (int sweep = 0; sweep < sweeps_of(ph); sweep++) {
+        bool *need = m->needs + (int64_t)sweep * n;
+        kn_phase_needs(ph, sweep, need);
+        if (m->target->sm == 0) /* a CPU copies what is rolled, whatever finds the indices */
+            kn_drop_rolled_indices(m->k->arena, ph, kn_phase_vector_axis(ph), need);
+    }
 }
 
 void kn_model_at_sweep(kn_model *m, const kn_phase *ph, int sweep)

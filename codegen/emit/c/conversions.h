@@ -1,31 +1,42 @@
 /* Conversions of many elements of generated C, behind helpers.h: 16-bit floats, bytes and integers, f32 as f64, by vectors that
  * compilers do not find, with the same results as one by one. */
 
-/* So many bytes as integers, by vectors of 8. gcc converts elements of a vector that is no register one by one. */
-typedef i64 kn_two_i64 __attribute__((vector_size(16)));
+/* So many bytes as integers, a vector of these at a time: a vector that is read where two halves of it were written waits until
+ * they are in the cache. gcc converts elements of a vector that is no register one by one. */
 typedef short kn_eight_i16 __attribute__((vector_size(16)));
 typedef char kn_sixteen_bytes __attribute__((vector_size(16)));
-#if defined(__AVX2__) && !defined(__clang__)
-#define KN_EIGHT_i8(few) __builtin_ia32_pmovsxbd256((kn_sixteen_bytes)(kn_two_i64){(few), 0})
-#define KN_EIGHT_u8(few) __builtin_ia32_pmovzxbd256((kn_sixteen_bytes)(kn_two_i64){(few), 0})
+#if defined(__AVX512F__) && !defined(__clang__)
+#define KN_BYTES 16
+typedef int kn_sixteen_i32 __attribute__((vector_size(64)));
+#define KN_WIDER_i8(few)                                                                           \
+    __builtin_ia32_pmovsxbd512_mask((kn_sixteen_bytes)(few), (kn_sixteen_i32){0},                  \
+                                    (unsigned short)-1)
+#define KN_WIDER_u8(few)                                                                           \
+    __builtin_ia32_pmovzxbd512_mask((kn_sixteen_bytes)(few), (kn_sixteen_i32){0},                  \
+                                    (unsigned short)-1)
+#elif defined(__AVX2__) && !defined(__clang__)
+#define KN_BYTES 8
+typedef i64 kn_two_i64 __attribute__((vector_size(16)));
+#define KN_WIDER_i8(few) __builtin_ia32_pmovsxbd256((kn_sixteen_bytes)(kn_two_i64){(i64)(few), 0})
+#define KN_WIDER_u8(few) __builtin_ia32_pmovzxbd256((kn_sixteen_bytes)(kn_two_i64){(i64)(few), 0})
+#else
+#define KN_BYTES 8
+#define KN_WIDER_i8(few) __builtin_convertvector(few, kn_few_i32)
+#define KN_WIDER_u8(few) __builtin_convertvector(few, kn_few_u32)
 #endif
 #define KN_FROM_BYTES(T, B)                                                                        \
-    typedef B kn_few_##B __attribute__((vector_size(8)));                                          \
-    typedef T kn_few_##T __attribute__((vector_size(32)));                                         \
+    typedef B kn_few_##B __attribute__((vector_size(KN_BYTES)));                                   \
+    typedef T kn_few_##T __attribute__((vector_size(4 * KN_BYTES)));                               \
     static inline void kn_##T##_from_bytes(T *to, const void *from, int lanes)                     \
     {                                                                                              \
-        for (int j = 0; j < lanes; j += 8) {                                                       \
-            i64 few;                                                                               \
+        for (int j = 0; j < lanes; j += KN_BYTES) {                                                \
+            kn_few_##B few;                                                                        \
             kn_few_##T wide;                                                                       \
             __builtin_memcpy(&few, (const char *)from + j, sizeof few);                            \
-            wide = (kn_few_##T)KN_EIGHT_##B(few);                                                  \
+            wide = (kn_few_##T)KN_WIDER_##B(few);                                                  \
             __builtin_memcpy(to + j, &wide, sizeof wide);                                          \
         }                                                                                          \
     }
-#if !defined(KN_EIGHT_i8)
-#define KN_EIGHT_i8(few) __builtin_convertvector((kn_few_i8)(few), kn_few_i32)
-#define KN_EIGHT_u8(few) __builtin_convertvector((kn_few_u8)(few), kn_few_u32)
-#endif
 KN_FROM_BYTES(i32, i8)
 KN_FROM_BYTES(u32, u8)
 #undef KN_FROM_BYTES
@@ -46,6 +57,7 @@ typedef short kn_halves_i16 __attribute__((vector_size(2 * KN_HALVES)));
 typedef int kn_halves_i32 __attribute__((vector_size(4 * KN_HALVES)));
 typedef u32 kn_halves_u32 __attribute__((vector_size(4 * KN_HALVES)));
 typedef f32 kn_halves_f32 __attribute__((vector_size(4 * KN_HALVES)));
+typedef long long kn_four_i64 __attribute__((vector_size(32)));
 
 #if defined(__AVX512F__) && !defined(__clang__) /* gcc makes two halves of the other */
 #define KN_U32S_FROM_U16S(h)                                                                       \
@@ -69,34 +81,57 @@ static inline void kn_widen_bf16(f32 *to, const void *from, int lanes)
     }
 }
 
-/* The upper halves of so many integers. With AVX-512 that is one instruction; gcc takes three. */
+/* f32 rounded to bf16, each as the upper half of 4 bytes; the bits of a NaN are others than one by one has. AVX512_BF16 has an
+ * instruction for it that takes subnormal numbers for 0. */
+static inline kn_halves_u32 kn_bf16_above(const f32 *from)
+{
+    kn_halves_f32 x;
+    __builtin_memcpy(&x, from, sizeof x);
+    const kn_halves_u32 u = (kn_halves_u32)x;
+#if defined(__AVX512F__) && !defined(__clang__)
+    const kn_halves_i32 nearest = (kn_halves_i32)(u + 0x7fff + (u >> 16 & 1)),
+                        nan = (kn_halves_i32){0} - 1;
+    return (kn_halves_u32)__builtin_ia32_blendmd_512_mask(
+        nearest, nan, (unsigned short)__builtin_ia32_cmpps512_mask(x, x, 4, (unsigned short)-1, 4));
+#else
+    return (u + 0x7fff + (u >> 16 & 1)) | (kn_halves_u32)(x != x);
+#endif
+}
+
+/* The upper halves of so many integers, side by side. With AVX-512 that is one instruction, of which gcc makes three; with AVX2
+ * it is less for two vectors at once. */
 #if defined(__AVX512BW__) && !defined(__clang__)
 typedef u16 kn_both_halves __attribute__((vector_size(4 * KN_HALVES)));
-static inline void kn_upper_halves(void *to, kn_halves_u32 u)
+static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
 {
     const kn_both_halves upper = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
                                   1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
-    const kn_both_halves h = __builtin_shuffle((kn_both_halves)u, upper);
-    __builtin_memcpy(to, &h, sizeof h / 2);
+    for (int j = 0; j < lanes; j += KN_HALVES) {
+        const kn_both_halves h = __builtin_shuffle((kn_both_halves)kn_bf16_above(from + j), upper);
+        __builtin_memcpy((u16 *)to + j, &h, sizeof h / 2);
+    }
+}
+#elif defined(__AVX2__) && !defined(__clang__)
+static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
+{
+    for (int j = 0; j < lanes; j += 16) {
+        const int more = lanes - j > 8;
+        const kn_halves_u32 a = kn_bf16_above(from + j) >> 16;
+        const kn_halves_u32 b = more ? kn_bf16_above(from + j + 8) >> 16 : a;
+        const kn_four_i64 h = __builtin_ia32_permdi256(
+            (kn_four_i64)__builtin_ia32_packusdw256((kn_halves_i32)a, (kn_halves_i32)b), 0xd8);
+        __builtin_memcpy((u16 *)to + j, &h, more ? 32 : 16);
+    }
 }
 #else
-static inline void kn_upper_halves(void *to, kn_halves_u32 u)
-{
-    const kn_halves h = __builtin_convertvector(u >> 16, kn_halves);
-    __builtin_memcpy(to, &h, sizeof h);
-}
-#endif
-
 static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
 {
     for (int j = 0; j < lanes; j += KN_HALVES) {
-        kn_halves_f32 x;
-        __builtin_memcpy(&x, from + j, sizeof x);
-        const kn_halves_u32 u = (kn_halves_u32)x, nan = (kn_halves_u32)(x != x);
-        const kn_halves_u32 nearest = u + 0x7fff + (u >> 16 & 1);
-        kn_upper_halves((u16 *)to + j, (nearest & ~nan) | (nan & 0x7fc00000));
+        const kn_halves h = __builtin_convertvector(kn_bf16_above(from + j) >> 16, kn_halves);
+        __builtin_memcpy((u16 *)to + j, &h, sizeof h);
     }
 }
+#endif
 
 /* Are f32 that a loop reads and sums read again behind it, as f64? Of a vector of 64 bytes in a register half is moved first,
  * and the rest spread, by a unit that also adds; what is read from memory comes as it is needed. */
@@ -192,13 +227,15 @@ KN_WIDEN_BY(bf16)
  * ends with the last. */
 #if defined(__AVX2__) && !defined(__clang__)
 typedef u16 kn_eight_u16 __attribute__((vector_size(16)));
+typedef i32 kn_eight_i32 __attribute__((vector_size(32)));
+typedef u32 kn_eight_u32 __attribute__((vector_size(32)));
 #define KN_SECOND_BYTES(T, V, WIDEN)                                                               \
     for (; step == 2 && j + 16 <= lanes; j += 16) {                                                \
         V a, b;                                                                                    \
         __builtin_memcpy(&a, (const char *)from + 2 * j, sizeof a);                                \
         __builtin_memcpy(&b, (const char *)from + 2 * j + 15, sizeof b);                           \
-        const kn_few_##T low = (kn_few_##T)WIDEN((kn_eight_i16)(a << 8 >> 8));                     \
-        const kn_few_##T high = (kn_few_##T)WIDEN((kn_eight_i16)(b >> 8));                         \
+        const kn_eight_##T low = (kn_eight_##T)WIDEN((kn_eight_i16)(a << 8 >> 8));                 \
+        const kn_eight_##T high = (kn_eight_##T)WIDEN((kn_eight_i16)(b >> 8));                     \
         __builtin_memcpy(to + j, &low, sizeof low);                                                \
         __builtin_memcpy(to + j + 8, &high, sizeof high);                                          \
     }
@@ -273,7 +310,6 @@ KN_NARROW_LOW(kn_narrow_8, kn_sixteen_bytes, 1, __builtin_ia32_pmovdb512_mask)
 KN_NARROW_LOW(kn_narrow_16, kn_halves_i16, 2, __builtin_ia32_pmovdw512_mask)
 #elif defined(__AVX2__) && !defined(__clang__)
 typedef short kn_sixteen_i16 __attribute__((vector_size(32)));
-typedef long long kn_four_i64 __attribute__((vector_size(32)));
 
 /* The low bits, `mask`, of the integers of 8 f32, of which the second 8 are zeros if there are no more. */
 static inline kn_four_i64 kn_low_bits(const f32 *from, int more, int mask)

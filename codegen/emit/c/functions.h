@@ -103,59 +103,67 @@ static inline unsigned short kn_F16_from_F32(float x)
 
 /* ---- functions ---- */
 
-/* exp(x) = p * s * s, s = 2^n and p = exp(r) for |r| <= ln(2): an even power of 2 takes one factor where others take two
- * that differ. n comes from `z`, which is x where exp(x) is finite; adding 1.5 * 2^23 rounds to an integer in the low
- * bits. The first product is exact. */
-static inline float kn_exp_part(float x, float z, float *s)
+/* exp(x) = p * s * s for p = 2^100 exp(r), |r| <= ln(2), and s = 2^(n - 50): an even power of 2 takes one factor where others
+ * take two that differ, and the result is rounded once, by the last product. Adding 1.5 * 2^23 rounds to an integer in the low
+ * bits. As s has the factor 2^-50, its exponent is that of 0 from n = -77 on, where exp(x) rounds to 0: no product underflows
+ * then, at which processors are slow. -107.4 < x < 90. */
+static inline float kn_exp_part(float x, float *s)
 {
-    const float t = KN_FMA(z, 0x1.715476p-1f, 0x1.8p23f + 127), n = t - (0x1.8p23f + 127);
+    const float t = KN_FMA(x, 0x1.715476p-1f, 0x1.8p23f + (127 - 50)),
+                n = t - (0x1.8p23f + (127 - 50));
     const float r = KN_FMA(n, 4.2438888e-4f, KN_FMA(n, -1.38671875f, x));
-    float p = 0x1.9ba772p-13f;
-    p = KN_FMA(p, r, 0x1.71bedep-10f);
-    p = KN_FMA(p, r, 0x1.1126e8p-7f);
-    p = KN_FMA(p, r, 0x1.5549f0p-5f);
-    p = KN_FMA(p, r, 0x1.555514p-3f);
-    p = KN_FMA(p, r, 0x1.00000cp-1f);
-    p = KN_FMA(p, r, 1.0f);
+    float p = 0x1.9ba772p+87f;
+    p = KN_FMA(p, r, 0x1.71bedep+90f);
+    p = KN_FMA(p, r, 0x1.1126e8p+93f);
+    p = KN_FMA(p, r, 0x1.5549f0p+95f);
+    p = KN_FMA(p, r, 0x1.555514p+97f);
+    p = KN_FMA(p, r, 0x1.00000cp+99f);
+    p = KN_FMA(p, r, 0x1p+100f);
     *s = kn_of_bits(kn_bits_of(t) << 23);
-    return KN_FMA(p, r, 1.0f);
+    return KN_FMA(p, r, 0x1p+100f);
 }
 
-/* All bits, or none where exp(x) is 0. */
-static inline unsigned kn_exp_some(float x) { return x < -104.0f ? 0 : 0xffffffff; }
+/* A minimum or maximum is one instruction, of which a NaN, that compares false, is the result. But with a constant gcc makes a
+ * comparison and a selection of it: to generated functions limits are variables that it does not see through. */
+#if defined(__x86_64__) && !defined(__clang__)
+#define KN_HIDE(x) __asm__("" : "+x"(x))
+#else
+#define KN_HIDE(x) (void)0
+#endif
 
-/* Multiplies in two steps, of which the last one rounds to a subnormal number or goes to infinity. Where the result is 0, for x
- * is too small, that is not left to rounding: processors are slow at what underflows. `most` has the power of 2; masks and the
- * minimum of integers do what selections would take more for. */
-static inline float kn_exp_of(unsigned u, unsigned most, unsigned some)
+/* exp(-107) is 0, and exp(89) infinite. */
+static const float kn_least_exp_f32 = -107.0f, kn_most_exp_f32 = 89.0f;
+static const double kn_least_exp_f64 = -747.0, kn_most_exp_f64 = 710.0;
+#define KN_HIDE_LIMITS_f32                                                                         \
+    float kn_least_exp_f32 = -107.0f, kn_most_exp_f32 = 89.0f;                                     \
+    KN_HIDE(kn_least_exp_f32);                                                                     \
+    KN_HIDE(kn_most_exp_f32)
+#define KN_HIDE_LIMITS_f64                                                                         \
+    double kn_least_exp_f64 = -747.0, kn_most_exp_f64 = 710.0;                                     \
+    KN_HIDE(kn_least_exp_f64);                                                                     \
+    KN_HIDE(kn_most_exp_f64)
+
+static inline float kn_exp_from_f32(float x, float least)
 {
     float s;
-    const float p = kn_exp_part(kn_of_bits(u), kn_of_bits(most), &s);
-    const float z = kn_of_bits(kn_bits_of(s) & some);
-    return p * z * z;
+    const float p = kn_exp_part(least > x ? least : x, &s);
+    return p * s * s;
 }
 
-/* What is larger than 89 has the power of 2 of that, and a larger r. */
-static inline float kn_exp_f32(float x)
+static inline float kn_exp_within_f32(float x, float least, float most)
 {
-    const unsigned some = kn_exp_some(x);
-    const int u = (int)(kn_bits_of(x) & some), most = u < 0x42b20000 ? u : 0x42b20000; /* 89 */
-    return kn_exp_of((unsigned)u, (unsigned)most, some);
+    return kn_exp_from_f32(most < x ? most : x, least);
 }
-
+#define kn_exp_f32(x) kn_exp_within_f32(x, kn_least_exp_f32, kn_most_exp_f32)
 /* The same of what is not above 0, or is NaN. */
-static inline float kn_exp_below_f32(float x)
-{
-    const unsigned some = kn_exp_some(x), u = kn_bits_of(x) & some;
-    return kn_exp_of(u, u, some);
-}
+#define kn_exp_below_f32(x) kn_exp_from_f32(x, kn_least_exp_f32)
 
 /* 1 - 2 / (exp(2x) + 1), which cancels near 0: there a polynomial. */
 static inline float kn_tanh_f32(float x)
 {
     const float a = __builtin_fabsf(x), z = a > 10.0f ? 20.0f : a + a, w = x * x;
     float s;
-    const float e = kn_exp_part(z, z, &s);
+    const float e = kn_exp_part(z, &s);
     const float far = 1 - 2 / KN_FMA(e * s, s, 1.0f);
     float p = -5.70498872745e-3f;
     p = KN_FMA(p, w, 2.06390887954e-2f);
@@ -166,45 +174,37 @@ static inline float kn_tanh_f32(float x)
     return __builtin_copysignf(a < 0.625f ? near : far, x);
 }
 
-/* The same of f64. */
-static inline __UINT64_TYPE__ kn_exp_some64(double x) { return x < -746 ? 0 : ~(__UINT64_TYPE__)0; }
-
-static inline double kn_exp_of64(double x, double z, __UINT64_TYPE__ some)
+/* The same of f64: n = -539 is the first at which it is 0, p has the factor 2^968. */
+static inline double kn_exp_from_f64(double x, double least)
 {
-    const double t = KN_FMA64(z, 0x1.71547652b82fep-1, 0x1.8p52 + 1023), n = t - (0x1.8p52 + 1023);
-    const double r = KN_FMA64(n, -0x1.3de6af278ece6p-41, KN_FMA64(n, -0x1.62e42fefa3000p+0, x));
-    double p = 0x1.5e6dde557b037p-33;
-    p = KN_FMA64(p, r, 0x1.217a60af756e5p-29);
-    p = KN_FMA64(p, r, 0x1.ae71313b05b37p-26);
-    p = KN_FMA64(p, r, 0x1.27e1caa765009p-22);
-    p = KN_FMA64(p, r, 0x1.71de2a033af99p-19);
-    p = KN_FMA64(p, r, 0x1.a01a0580abd19p-16);
-    p = KN_FMA64(p, r, 0x1.a01a01b23401cp-13);
-    p = KN_FMA64(p, r, 0x1.6c16c169c1343p-10);
-    p = KN_FMA64(p, r, 0x1.1111111108277p-7);
-    p = KN_FMA64(p, r, 0x1.5555555556940p-5);
-    p = KN_FMA64(p, r, 0x1.55555555555b6p-3);
-    p = KN_FMA64(p, r, 0x1.ffffffffffff3p-2);
-    p = KN_FMA64(p, r, 1.0);
-    p = KN_FMA64(p, r, 1.0);
-    const double s = kn_of_bits64(kn_bits_of64(t) << 52 & some);
+    const double z = least > x ? least : x;
+    const double t = KN_FMA64(z, 0x1.71547652b82fep-1, 0x1.8p52 + (1023 - 484)),
+                 n = t - (0x1.8p52 + (1023 - 484));
+    const double r = KN_FMA64(n, -0x1.3de6af278ece6p-41, KN_FMA64(n, -0x1.62e42fefa3000p+0, z));
+    double p = 0x1.5e6dde557b037p+935;
+    p = KN_FMA64(p, r, 0x1.217a60af756e5p+939);
+    p = KN_FMA64(p, r, 0x1.ae71313b05b37p+942);
+    p = KN_FMA64(p, r, 0x1.27e1caa765009p+946);
+    p = KN_FMA64(p, r, 0x1.71de2a033af99p+949);
+    p = KN_FMA64(p, r, 0x1.a01a0580abd19p+952);
+    p = KN_FMA64(p, r, 0x1.a01a01b23401cp+955);
+    p = KN_FMA64(p, r, 0x1.6c16c169c1343p+958);
+    p = KN_FMA64(p, r, 0x1.1111111108277p+961);
+    p = KN_FMA64(p, r, 0x1.5555555556940p+963);
+    p = KN_FMA64(p, r, 0x1.55555555555b6p+965);
+    p = KN_FMA64(p, r, 0x1.ffffffffffff3p+966);
+    p = KN_FMA64(p, r, 0x1p+968);
+    p = KN_FMA64(p, r, 0x1p+968);
+    const double s = kn_of_bits64(kn_bits_of64(t) << 52);
     return p * s * s;
 }
 
-static inline double kn_exp_f64(double x)
+static inline double kn_exp_within_f64(double x, double least, double most)
 {
-    const __UINT64_TYPE__ some = kn_exp_some64(x);
-    const __INT64_TYPE__ u = (__INT64_TYPE__)(kn_bits_of64(x) & some);
-    const __INT64_TYPE__ most = u < 0x4086300000000000 ? u : 0x4086300000000000; /* 710 */
-    return kn_exp_of64(kn_of_bits64((__UINT64_TYPE__)u), kn_of_bits64((__UINT64_TYPE__)most), some);
+    return kn_exp_from_f64(most < x ? most : x, least);
 }
-
-static inline double kn_exp_below_f64(double x)
-{
-    const __UINT64_TYPE__ some = kn_exp_some64(x);
-    const double u = kn_of_bits64(kn_bits_of64(x) & some);
-    return kn_exp_of64(u, u, some);
-}
+#define kn_exp_f64(x) kn_exp_within_f64(x, kn_least_exp_f64, kn_most_exp_f64)
+#define kn_exp_below_f64(x) kn_exp_from_f64(x, kn_least_exp_f64)
 
 /* log(1 + f) for 1 + f from 2/3 to 4/3, and `k` times ln(2). */
 static inline float kn_log_part(float f, float k)

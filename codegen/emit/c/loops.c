@@ -250,6 +250,33 @@ static void put_next_rows(kn_c_writing *g)
 
 /* ---- the top ---- */
 
+/* Constants that are limits, as variables: of those gcc makes one instruction. */
+static void hide_limits(kn_c_writing *g)
+{
+    const int n = g->w->ph->nest.values.len;
+    bool exps[KN_DTYPE_LIMIT] = {false};
+    g->hidden = KN_NEW_ARRAY(g->w->a, bool, n + 1);
+    for (int i = 0; i < n; i++) {
+        const kn_value *v = kn_c_value_at(g, i);
+        if (!g->l.way[i] || (v->dtype != KN_F32 && v->dtype != KN_F64))
+            continue;
+        if (kn_is_elem(v, KN_OP_EXP) && !exps[v->dtype]) {
+            exps[v->dtype] = true;
+            kn_c_line(g->w, "KN_HIDE_LIMITS_%s;", kn_c_type(v->dtype));
+        }
+        for (int k = 0; k < 2 && (kn_is_elem(v, KN_OP_MINIMUM) || kn_is_elem(v, KN_OP_MAXIMUM));
+             k++) {
+            const kn_value *c = kn_c_value_at(g, v->in[k]);
+            if (c->kind != KN_V_CONST || g->hidden[v->in[k]])
+                continue;
+            g->hidden[v->in[k]] = true;
+            kn_c_line(g->w, "%s limit%d = %s;", kn_c_type(c->dtype), v->in[k],
+                      kn_c_literal(g->w, c->value));
+            kn_c_line(g->w, "KN_HIDE(limit%d);", v->in[k]);
+        }
+    }
+}
+
 /* Pointers, arrays, and what all lanes share. */
 static void put_top(kn_c_writing *g)
 {
@@ -257,6 +284,7 @@ static void put_top(kn_c_writing *g)
     const kn_phase *p = w->ph;
     kn_c_line(w, "const i64 *const num = c->num;");
     kn_c_line(w, "(void)num, (void)s, (void)n, (void)done;");
+    hide_limits(g);
     declare_used(g);
     if (w->members && uses_rows(g))
         kn_c_line(w, "const i64 lanes = s->lanes;");

@@ -98,9 +98,12 @@ static const char *limit(kn_c_writing *g, const kn_value *v, const char *const *
 {
     for (int k = 0; k < 2 && v->nin == 2 && v->kind == KN_V_ELEM; k++) {
         const kn_value *c = kn_c_value_at(g, v->in[k]);
-        const char *text = c->kind == KN_V_CONST && kn_is_float(v->dtype)
-                               ? kn_c_limit(g->w->a, v->op, in[1 - k], c->value, in[k])
-                               : NULL;
+        const bool is_hidden = g->hidden && g->hidden[v->in[k]];
+        const char *text =
+            c->kind == KN_V_CONST && kn_is_float(v->dtype)
+                ? kn_c_limit(g->w->a, v->op, in[1 - k], c->value,
+                             is_hidden ? kn_c_printed(g->w, "limit%d", v->in[k]) : in[k])
+                : NULL;
         if (text)
             return text;
     }

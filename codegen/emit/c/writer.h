@@ -237,6 +237,7 @@ typedef struct kn_c_writing {
     kn_c_writer *w;
     kn_c_lanes l;
     bool *known;  /* per value: declared at the top */
+    bool *hidden; /* per value: a constant that is a limit, as a variable of the function */
     bool *loaded; /* per value: read in this loop already */
     bool dry;     /* values are computed without being written anywhere */
     bool quick;   /* quotients of f64 are products, and `odd` tells whether they are right */
