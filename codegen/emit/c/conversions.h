@@ -104,17 +104,18 @@ static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
 #if defined(__AVX512BW__) && defined(__AVX512VL__) && !defined(__clang__)
 static inline void kn_last_1(void *to, const void *end, int left)
 {
-    const kn_sixteen_bytes v = __builtin_ia32_loaddquqi128_mask(
-        (const kn_sixteen_bytes *)((const char *)end - left), (kn_sixteen_bytes){0},
-        (unsigned short)((1u << left) - 1));
+    const kn_sixteen_bytes none = {0};
+    const kn_sixteen_bytes v =
+        __builtin_ia32_loaddquqi128_mask((const kn_sixteen_bytes *)((const char *)end - left), none,
+                                         (unsigned short)((1u << left) - 1));
     __builtin_memcpy(to, &v, sizeof v);
 }
 
 static inline void kn_last_2(void *to, const void *end, int left)
 {
+    const kn_halves_i16 none = {0};
     const kn_halves_i16 v = __builtin_ia32_loaddquhi256_mask(
-        (const kn_halves_i16 *)((const u16 *)end - left), (kn_halves_i16){0},
-        (unsigned short)((1u << left) - 1));
+        (const kn_halves_i16 *)((const u16 *)end - left), none, (unsigned short)((1u << left) - 1));
     __builtin_memcpy(to, &v, sizeof v);
 }
 #elif defined(__SSSE3__) && !defined(__clang__)

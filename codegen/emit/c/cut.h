@@ -74,8 +74,7 @@ static inline int kn_by_cols(int walks_cols, __INT64_TYPE__ groups, __INT64_TYPE
 /* Columns of a tile, of which all are as wide where there are as many as threads. */
 static inline __INT64_TYPE__ kn_even_columns(__INT64_TYPE__ groups, __INT64_TYPE__ beside)
 {
-    const __INT64_TYPE__ most =
-        kn_greater(KN_LEAST_COLUMNS, kn_ceiling(groups, beside * 64) * 64);
+    const __INT64_TYPE__ most = kn_greater(KN_LEAST_COLUMNS, kn_ceiling(groups, beside * 64) * 64);
     const __INT64_TYPE__ tiles = kn_ceiling(groups, most);
     return tiles > beside ? most : kn_ceiling(groups, kn_greater(1, tiles) * 32) * 32;
 }

@@ -123,7 +123,11 @@ static void put_dense_function(kn_c_writer *w, int stage)
 /* "u16": elements of so many bytes are moved as these. */
 static const char *word_of(int bytes)
 {
-    return bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : bytes == 8 ? "u64" : "u128";
+    return bytes == 1   ? "u8"
+           : bytes == 2 ? "u16"
+           : bytes == 4 ? "u32"
+           : bytes == 8 ? "u64"
+                        : "u128";
 }
 
 /* ---- runs of whole vectors ---- */
@@ -230,7 +234,8 @@ static void put_copy(kn_c_writer *w, const kn_access *acc, int at, int array, co
 {
     const kn_nest *nest = &w->ph->nest;
     kn_c_open(w, "if (!(s->dense >> %d & 1))", array - w->first_packed);
-    kn_c_line(w, "kn_runs runs = {0};");
+    kn_c_line(w, "kn_runs runs;");
+    kn_c_line(w, "runs.n = 0;");
     for (int a = nest->ngroup; a < nest->naxes; a++)
         kn_c_line(w, "kn_add_runs(&runs, num[%d], %s);", a, stride(w, acc, at, a));
     kn_c_line(w, "%s", call);
@@ -247,15 +252,17 @@ static void put_packing(kn_c_writer *w, int stage)
             continue;
         const int at = kn_c_number_of(p, false, v), bytes = kn_bytes(value->dtype);
         const bool index = value->kind == KN_V_INDEX;
-        const char *type = index ? kn_c_type(value->dtype) : kn_c_printed(w, "kn_word_%s", word_of(bytes));
+        const char *type =
+            index ? kn_c_type(value->dtype) : kn_c_printed(w, "kn_word_%s", word_of(bytes));
         const char *origin = kn_c_origin(w, value->access, at, false);
         const char *array = kn_c_packed(w, type, w->copy[v], "");
-        put_copy(w, value->access, at, w->copy[v],
-                 index ? kn_c_printed(w, "kn_pack_index_%s(&runs, %s, 0%s, i, n);", type, array, origin)
-                       : kn_c_printed(w,
-                                      "kn_pack_%s(&runs, %s, (const %s *)c->buf[%d]%s, i, n); /* %s */",
-                                      word_of(bytes), array, type, value->access->buf, origin,
-                                      w->k->bufs.data[value->access->buf].name));
+        put_copy(
+            w, value->access, at, w->copy[v],
+            index
+                ? kn_c_printed(w, "kn_pack_index_%s(&runs, %s, 0%s, i, n);", type, array, origin)
+                : kn_c_printed(w, "kn_pack_%s(&runs, %s, (const %s *)c->buf[%d]%s, i, n); /* %s */",
+                               word_of(bytes), array, type, value->access->buf, origin,
+                               w->k->bufs.data[value->access->buf].name));
     }
     kn_c_close(w);
     kn_put(w->t, "\n");
@@ -271,10 +278,11 @@ static void put_unpacking(kn_c_writer *w, int stage)
             continue;
         const int at = kn_c_number_of(p, true, s);
         const kn_buf *buf = &w->k->bufs.data[acc->buf];
-        const char *word = word_of(kn_bytes(buf->dtype)), *type = kn_c_printed(w, "kn_word_%s", word);
+        const char *word = word_of(kn_bytes(buf->dtype)),
+                   *type = kn_c_printed(w, "kn_word_%s", word);
         put_copy(w, acc, at, w->store_copy[s],
-                 kn_c_printed(w, "kn_unpack_%s(&runs, %s, (%s *)c->buf[%d]%s, i, n); /* %s */", word,
-                              kn_c_packed(w, type, w->store_copy[s], ""), type, acc->buf,
+                 kn_c_printed(w, "kn_unpack_%s(&runs, %s, (%s *)c->buf[%d]%s, i, n); /* %s */",
+                              word, kn_c_packed(w, type, w->store_copy[s], ""), type, acc->buf,
                               kn_c_origin(w, acc, at, false), buf->name));
     }
     kn_c_close(w);

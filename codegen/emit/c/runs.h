@@ -41,8 +41,8 @@ static __attribute__((noinline)) void kn_find_places(const kn_runs *r, int first
     for (int a = r->n - 1; a >= first; a--) {
         for (i64 e = 1; e < r->extent[a]; e++)
             KN_LANES
-            for (i64 j = 0; j < m; j++)
-                place[e * m + j] = place[j] + e * r->step[a];
+        for (i64 j = 0; j < m; j++)
+            place[e * m + j] = place[j] + e * r->step[a];
         m *= r->extent[a];
     }
 }
@@ -57,8 +57,9 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
 
 /* Lanes [i, i + n) of one block: by runs of `len` where these are long; else one by one, each by its place in a plane of the last
  * axes, which is the same for all indices of the axes before these. Of planes far apart no processor sees the next one coming. */
-#define KN_EACH_RUN(name, dense_type, apart_type, one, run, fetch)                                      \
-    static __attribute__((noinline)) void name(const kn_runs *r, dense_type dense, apart_type apart, i64 i, i64 n)           \
+#define KN_EACH_RUN(name, dense_type, apart_type, one, run, fetch)                                 \
+    static __attribute__((noinline)) void name(const kn_runs *r, dense_type dense,                 \
+                                               apart_type apart, i64 i, i64 n)                     \
     {                                                                                              \
         i64 index[16], place[KN_PLANE_MOST], at = 0, plane = r->extent[r->n - 1];                  \
         const i64 step = r->step[r->n - 1];                                                        \
@@ -86,10 +87,10 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
                 run;                                                                               \
             else                                                                                   \
                 KN_UNROLL_4                                                                        \
-                for (i64 j = 0; j < len; j++) {                                                    \
-                    KN_SCALAR;                                                                     \
-                    one;                                                                           \
-                }                                                                                  \
+            for (i64 j = 0; j < len; j++) {                                                        \
+                KN_SCALAR;                                                                         \
+                one;                                                                               \
+            }                                                                                      \
             k = 0;                                                                                 \
             for (int a = first - 1; a >= 0; a--) {                                                 \
                 at += r->step[a];                                                                  \
@@ -118,7 +119,8 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
     }                                                                                              \
     KN_EACH_RUN(kn_pack_##U, kn_word_##U *, const kn_word_##U *,                                   \
                 dense[done + j] = apart[at + place[k + j]],                                        \
-                kn_pack_run_##U(dense + done, apart + at + k * step, step, len), __builtin_prefetch)
+                kn_pack_run_##U(dense + done, apart + at + k * step, step, len),                   \
+                __builtin_prefetch)
 #define KN_UNPACK(U)                                                                               \
     static inline void kn_unpack_run_##U(kn_word_##U *to, const kn_word_##U *from, i64 step,       \
                                          i64 n)                                                    \

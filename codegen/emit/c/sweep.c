@@ -77,8 +77,8 @@ static void put_rest_arrays(kn_c_writing *g, int loop)
             continue;
         if (kn_c_is_adjacent(w, v)) {
             kn_c_line(w, "%s rest%d[KN_FOLD_LANES];", type, v);
-            kn_c_line(w, "kn_last_%d(rest%d, p%d + n, left);",
-                      kn_bytes(kn_c_value_at(g, v)->dtype), v, v);
+            kn_c_line(w, "kn_last_%d(rest%d, p%d + n, left);", kn_bytes(kn_c_value_at(g, v)->dtype),
+                      v, v);
             continue;
         }
         kn_c_line(w, "%s rest%d[KN_FOLD_LANES] = {0};", type, v);
