@@ -133,6 +133,66 @@ static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
 }
 #endif
 
+/* to[0..left) are the last `left` elements, less than KN_FOLD_LANES, of a row that ends at `end` and has that many at least; zeros
+ * follow. Nothing past the end is read. Vectors that a loop reads next were stored as a whole: those that several stores made
+ * wait until these have left the processor, and so does all that a row computes behind its last vector. */
+#if defined(__AVX512BW__) && defined(__AVX512VL__) && !defined(__clang__)
+static inline void kn_last_1(void *to, const void *end, int left)
+{
+    const kn_sixteen_bytes none = {0};
+    const kn_sixteen_bytes v =
+        __builtin_ia32_loaddquqi128_mask((const kn_sixteen_bytes *)((const char *)end - left), none,
+                                         (unsigned short)((1u << left) - 1));
+    __builtin_memcpy(to, &v, sizeof v);
+}
+
+static inline void kn_last_2(void *to, const void *end, int left)
+{
+    const kn_halves_i16 none = {0};
+    const kn_halves_i16 v = __builtin_ia32_loaddquhi256_mask(
+        (const kn_halves_i16 *)((const u16 *)end - left), none, (unsigned short)((1u << left) - 1));
+    __builtin_memcpy(to, &v, sizeof v);
+}
+#elif defined(__SSSE3__) && !defined(__clang__)
+/* The 16 bytes at `from`, moved down by some of them, all at most. */
+static inline void kn_put_down(void *to, const void *from, int by)
+{
+    static const char places[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                    -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    kn_sixteen_bytes v, at;
+    __builtin_memcpy(&v, from, sizeof v);
+    __builtin_memcpy(&at, places + by, sizeof at);
+    v = __builtin_ia32_pshufb128(v, at);
+    __builtin_memcpy(to, &v, sizeof v);
+}
+
+static inline void kn_last_1(void *to, const void *end, int left)
+{
+    kn_put_down(to, (const char *)end - 16, 16 - left);
+}
+
+static inline void kn_last_2(void *to, const void *end, int left)
+{
+    const u16 *const last = (const u16 *)end;
+    kn_put_down(to, last - (left > 8 ? left : 8), left > 8 ? 0 : 16 - 2 * left);
+    kn_put_down((u16 *)to + 8, last - 8, left > 8 ? 32 - 2 * left : 16);
+}
+#else
+static inline void kn_last_1(void *to, const void *end, int left)
+{
+    char tail[2 * KN_FOLD_LANES] = {0};
+    __builtin_memcpy(tail, (const char *)end - KN_FOLD_LANES, KN_FOLD_LANES);
+    __builtin_memcpy(to, tail + KN_FOLD_LANES - left, KN_FOLD_LANES);
+}
+
+static inline void kn_last_2(void *to, const void *end, int left)
+{
+    u16 tail[2 * KN_FOLD_LANES] = {0};
+    __builtin_memcpy(tail, (const u16 *)end - KN_FOLD_LANES, KN_FOLD_LANES * sizeof *tail);
+    __builtin_memcpy(to, tail + KN_FOLD_LANES - left, KN_FOLD_LANES * sizeof *tail);
+}
+#endif
+
 /* Are f32 that a loop reads and sums read again behind it, as f64? Of a vector of 64 bytes in a register half is moved first,
  * and the rest spread, by a unit that also adds; what is read from memory comes as it is needed. */
 #if defined(__AVX512F__) && !defined(__clang__)

@@ -71,6 +71,14 @@ static inline int kn_by_cols(int walks_cols, __INT64_TYPE__ groups, __INT64_TYPE
     return members < KN_FEW_MEMBERS && groups / 4 > members;
 }
 
+/* Columns of a tile, of which all are as wide where there are as many as threads. */
+static inline __INT64_TYPE__ kn_even_columns(__INT64_TYPE__ groups, __INT64_TYPE__ beside)
+{
+    const __INT64_TYPE__ most = kn_greater(KN_LEAST_COLUMNS, kn_ceiling(groups, beside * 64) * 64);
+    const __INT64_TYPE__ tiles = kn_ceiling(groups, most);
+    return tiles > beside ? most : kn_ceiling(groups, kn_greater(1, tiles) * 32) * 32;
+}
+
 /* Divides long runs along the last lane axis evenly, so that no block spans the end of one. */
 static inline void kn_cut_runs(kn_c_cut *c, __INT64_TYPE__ run, __INT64_TYPE__ least)
 {
@@ -92,8 +100,7 @@ static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents 
     __INT64_TYPE__ blocks = e->groups; /* rows, or tiles of groups */
     c.most = cols ? s->col_lanes : s->row_lanes;
     if (cols && !alone) /* enough tiles for all threads, none too narrow; no result depends on it */
-        c.most = kn_lesser(c.most,
-                           kn_greater(KN_LEAST_COLUMNS, kn_ceiling(e->groups, beside * 64) * 64));
+        c.most = kn_lesser(c.most, kn_even_columns(e->groups, beside));
     if (cols && s->kept) /* the row buffers of a tile */
         c.most = kn_greater(1, kn_lesser(c.most, s->kept / kn_greater(1, e->members)));
     kn_cut_runs(&c, e->run, cols ? s->run_cols : s->run_rows);

@@ -158,14 +158,6 @@ static inline void kn_stream(void *to, const void *from, u64 bytes)
     __builtin_memcpy(t, f, bytes);
 }
 
-/* Copies the last KN_FOLD_LANES elements before `end`, with as many zeros behind them: a vector load from
- * KN_FOLD_LANES - left on has the last `left` lanes, and reads nothing past `end`. */
-#define KN_TAIL(to, end)                                                                           \
-    do {                                                                                           \
-        __builtin_memcpy(to, (end)-KN_FOLD_LANES, KN_FOLD_LANES * sizeof *(to));                   \
-        __builtin_memset((to) + KN_FOLD_LANES, 0, KN_FOLD_LANES * sizeof *(to));                   \
-    } while (0)
-
 /* to[i] = from[(at + i) * step] of n elements. */
 #define KN_MOVE(to, from, at, step, n)                                                             \
     do {                                                                                           \

@@ -120,14 +120,14 @@ static void put_dense_function(kn_c_writer *w, int stage)
     kn_put(w->t, "\n");
 }
 
-static void put_head(kn_c_writer *w, const char *what, int stage)
+/* "u16": elements of so many bytes are moved as these. */
+static const char *word_of(int bytes)
 {
-    const char *name = kn_c_state(w);
-    kn_c_line(w, "static void %s_%s%d(const kn_c_call *c, %s *s, i64 n, i64 done)", name, what,
-              stage, name);
-    kn_c_block(w);
-    kn_c_line(w, "const i64 *const num = c->num;");
-    kn_c_line(w, "(void)num, (void)s, (void)n, (void)done;");
+    return bytes == 1   ? "u8"
+           : bytes == 2 ? "u16"
+           : bytes == 4 ? "u32"
+           : bytes == 8 ? "u64"
+                        : "u128";
 }
 
 /* ---- runs of whole vectors ---- */
@@ -191,14 +191,54 @@ void kn_c_put_next_run(kn_c_writing *g)
     kn_c_line(w, "left -= KN_FOLD_LANES;");
 }
 
-/* One run of an array that is needed: lanes from `from` to `to`, each `step` behind the one before in memory. */
-static void put_run(kn_c_writer *w, int array, const char *step, const char *to, const char *from)
+/* Defines what copies elements of a type, once in a text. */
+static void want_copier(kn_c_writer *w, const char *macro, const char *type)
 {
+    kn_putf(w->t, "#ifndef %s_%s\n#define %s_%s\n%s(%s)\n#endif\n", macro, type, macro, type, macro,
+            type);
+}
+
+static void put_copiers(kn_c_writer *w)
+{
+    const kn_phase *p = w->ph;
+    kn_put(w->t, kn_c_runs);
+    for (int v = 0; v < p->nest.values.len; v++) {
+        const kn_value *value = &p->nest.values.data[v];
+        if (w->copy[v] >= 0 && value->kind == KN_V_INDEX)
+            want_copier(w, "KN_PACK_INDEX", kn_c_type(value->dtype));
+        else if (w->copy[v] >= 0)
+            want_copier(w, "KN_PACK", word_of(kn_bytes(value->dtype)));
+    }
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (w->store_copy[s] >= 0)
+            want_copier(w, "KN_UNPACK",
+                        word_of(kn_bytes(w->k->bufs.data[kn_c_store_access(p, s)->buf].dtype)));
+    kn_put(w->t, "\n");
+}
+
+/* The function that copies the lanes of a block from the i-th member on. */
+static void put_head(kn_c_writer *w, const char *what, int stage)
+{
+    const kn_nest *nest = &w->ph->nest;
+    const char *name = kn_c_state(w);
+    kn_c_line(w, "static void %s_%s%d(const kn_c_call *c, %s *s, i64 i, i64 n)", name, what, stage,
+              name);
+    kn_c_block(w);
+    kn_c_line(w, "const i64 *const num = c->num;");
+    for (int a = nest->ngroup; a < nest->naxes; a++)
+        kn_c_line(w, "s->i[%d] = 0;", a);
+}
+
+/* Copies an array that is needed: `call` gets what it is to be of, the axes of the access, the array, and where member 0 is. */
+static void put_copy(kn_c_writer *w, const kn_access *acc, int at, int array, const char *call)
+{
+    const kn_nest *nest = &w->ph->nest;
     kn_c_open(w, "if (!(s->dense >> %d & 1))", array - w->first_packed);
-    kn_c_line(w, "const i64 step = %s;", step);
-    kn_c_line(w, "KN_LANES");
-    kn_c_line(w, "for (i64 l = 0; l < n; l++)");
-    kn_c_line(w, "    %s = %s;", to, from);
+    kn_c_line(w, "kn_runs runs;");
+    kn_c_line(w, "runs.n = 0;");
+    for (int a = nest->ngroup; a < nest->naxes; a++)
+        kn_c_line(w, "kn_add_runs(&runs, num[%d], %s);", a, stride(w, acc, at, a));
+    kn_c_line(w, "%s", call);
     kn_c_close(w);
 }
 
@@ -208,21 +248,21 @@ static void put_packing(kn_c_writer *w, int stage)
     put_head(w, "pack", stage);
     for (int v = 0; v < p->nest.values.len; v++) {
         const kn_value *value = &p->nest.values.data[v];
-        const char *type = kn_c_type(value->dtype), *from = kn_c_printed(w, "p%d[l * step]", v);
         if (w->copy[v] < 0)
             continue;
-        const int at = kn_c_number_of(p, false, v);
+        const int at = kn_c_number_of(p, false, v), bytes = kn_bytes(value->dtype);
+        const bool index = value->kind == KN_V_INDEX;
+        const char *type =
+            index ? kn_c_type(value->dtype) : kn_c_printed(w, "kn_word_%s", word_of(bytes));
         const char *origin = kn_c_origin(w, value->access, at, false);
-        kn_c_line(w, "%s *const a%d = %s + done;", type, v, kn_c_packed(w, type, w->copy[v], ""));
-        if (value->kind == KN_V_INDEX) {
-            kn_c_line(w, "const i64 p%d = 0%s;", v, origin);
-            from = kn_c_printed(w, "(%s)(p%d + l * step)", type, v);
-        } else {
-            kn_c_line(w, "const %s *const p%d = (const %s *)c->buf[%d]%s; /* %s */", type, v, type,
-                      value->access->buf, origin, w->k->bufs.data[value->access->buf].name);
-        }
-        put_run(w, w->copy[v], stride(w, value->access, at, w->axis), kn_c_printed(w, "a%d[l]", v),
-                from);
+        const char *array = kn_c_packed(w, type, w->copy[v], "");
+        put_copy(
+            w, value->access, at, w->copy[v],
+            index
+                ? kn_c_printed(w, "kn_pack_index_%s(&runs, %s, 0%s, i, n);", type, array, origin)
+                : kn_c_printed(w, "kn_pack_%s(&runs, %s, (const %s *)c->buf[%d]%s, i, n); /* %s */",
+                               word_of(bytes), array, type, value->access->buf, origin,
+                               w->k->bufs.data[value->access->buf].name));
     }
     kn_c_close(w);
     kn_put(w->t, "\n");
@@ -234,16 +274,16 @@ static void put_unpacking(kn_c_writer *w, int stage)
     put_head(w, "unpack", stage);
     for (int s = 0; s < p->nest.stores.len; s++) {
         const kn_access *acc = kn_c_store_access(p, s);
-        const int at = kn_c_number_of(p, true, s);
         if (w->store_copy[s] < 0)
             continue;
-        const char *type = kn_c_type(w->k->bufs.data[acc->buf].dtype);
-        kn_c_line(w, "const %s *const a%d = %s + done;", type, s,
-                  kn_c_packed(w, type, w->store_copy[s], ""));
-        kn_c_line(w, "%s *const q%d = (%s *)c->buf[%d]%s; /* %s */", type, s, type, acc->buf,
-                  kn_c_origin(w, acc, at, false), w->k->bufs.data[acc->buf].name);
-        put_run(w, w->store_copy[s], stride(w, acc, at, w->axis),
-                kn_c_printed(w, "q%d[l * step]", s), kn_c_printed(w, "a%d[l]", s));
+        const int at = kn_c_number_of(p, true, s);
+        const kn_buf *buf = &w->k->bufs.data[acc->buf];
+        const char *word = word_of(kn_bytes(buf->dtype)),
+                   *type = kn_c_printed(w, "kn_word_%s", word);
+        put_copy(w, acc, at, w->store_copy[s],
+                 kn_c_printed(w, "kn_unpack_%s(&runs, %s, (%s *)c->buf[%d]%s, i, n); /* %s */",
+                              word, kn_c_packed(w, type, w->store_copy[s], ""), type, acc->buf,
+                              kn_c_origin(w, acc, at, false), buf->name));
     }
     kn_c_close(w);
     kn_put(w->t, "\n");
@@ -263,6 +303,7 @@ void kn_c_put_packing(kn_c_writer *w, int stage)
     w->packed_in[stage] = bits_of(w, w->copy, w->ph->nest.values.len);
     w->packed_out[stage] = bits_of(w, w->store_copy, w->ph->nest.stores.len);
     put_dense_function(w, stage);
+    put_copiers(w);
     if (w->packed_in[stage])
         put_packing(w, stage);
     if (w->packed_out[stage])
@@ -284,15 +325,13 @@ void kn_c_put_packed_block(kn_c_writer *w, int stage)
         kn_c_close(w);
     }
     if (in) {
-        kn_c_open(w, "if (~s->dense & 0x%llx)", (unsigned long long)in);
-        kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "i");
-        kn_c_line(w, "%s_runs(c, s, stop - i, %s_pack%d);", name, name, stage);
-        kn_c_close(w);
+        kn_c_line(w, "if (~s->dense & 0x%llx)", (unsigned long long)in);
+        kn_c_line(w, "    %s_pack%d(c, s, i, stop - i);", name, stage);
     }
     kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "i");
     kn_c_line(w, "%s_packed%d(c, s, stop - i, 0);", name, stage);
     if (out) {
         kn_c_line(w, "if (~s->dense & 0x%llx)", (unsigned long long)out);
-        kn_c_line(w, "    %s_runs(c, s, stop - i, %s_unpack%d);", name, name, stage);
+        kn_c_line(w, "    %s_unpack%d(c, s, i, stop - i);", name, stage);
     }
 }

@@ -76,9 +76,9 @@ static void put_rest_arrays(kn_c_writing *g, int loop)
         if (!kn_c_reads(g, v, loop) || kn_c_can_guard(g, v))
             continue;
         if (kn_c_is_adjacent(w, v)) {
-            kn_c_line(w, "%s tail%d[2 * KN_FOLD_LANES];", type, v);
-            kn_c_line(w, "KN_TAIL(tail%d, p%d + n);", v, v);
-            kn_c_line(w, "const %s *const rest%d = tail%d + KN_FOLD_LANES - left;", type, v, v);
+            kn_c_line(w, "%s rest%d[KN_FOLD_LANES];", type, v);
+            kn_c_line(w, "kn_last_%d(rest%d, p%d + n, left);", kn_bytes(kn_c_value_at(g, v)->dtype),
+                      v, v);
             continue;
         }
         kn_c_line(w, "%s rest%d[KN_FOLD_LANES] = {0};", type, v);
@@ -95,7 +95,7 @@ static void put_rest_arrays(kn_c_writing *g, int loop)
 static void put_masked_lanes(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
-    kn_c_line(w, "const int left = (int)(n - from);");
+    kn_c_line(w, "const int left = (int)(n & (KN_FOLD_LANES - 1));");
     put_rest_arrays(g, loop);
     w->masked = g->widened = true;
     kn_c_put_widened(g, loop, "rest", NULL);

@@ -157,8 +157,8 @@ static void put_rows_of_tile(kn_c_writer *rows, int group)
         return;
     }
     kn_c_open(rows, "for (i64 g = from; g < from + groups; g++)");
-    kn_c_line(rows, "const i64 part = g * call->parts + unit %% call->parts;");
-    kn_c_line(rows, "%s_work(&copy, part, part + 1, scratch);", name);
+    kn_c_line(rows, "const i64 row = g * call->parts + part;");
+    kn_c_line(rows, "%s_work(&copy, row, row + 1, scratch);", name);
     kn_c_close(rows);
 }
 
@@ -175,6 +175,7 @@ static void put_offsets(kn_c_writer *w, int group)
     }
 }
 
+/* All tiles have a part of their members before any has the next part: a line of memory that two tiles share is in a cache then. */
 void kn_c_put_tiled_rows(kn_c_writer *w)
 {
     const kn_nest *nest = &w->ph->nest;
@@ -196,8 +197,9 @@ void kn_c_put_tiled_rows(kn_c_writer *w)
     put_call(w, rows.k->bufs.len);
     kn_c_line(w, "struct { i64 i[%d]; } state = {{0}}, *const s = &state;", nest->naxes);
     kn_c_line(w, "const i64 tiles = (num[%d] + call->tile_groups - 1) / call->tile_groups;", group);
+    kn_c_line(w, "const i64 all = call->groups / KN_SOME(num[%d]) * tiles;", group);
     kn_c_open(w, "for (; unit < end; unit++)");
-    kn_c_line(w, "const i64 tile = unit / call->parts, start = unit %% call->parts * call->part;");
+    kn_c_line(w, "const i64 tile = unit %% all, part = unit / all, start = part * call->part;");
     kn_c_line(w, "const i64 first = tile %% tiles * call->tile_groups;");
     kn_c_line(w, "const i64 groups = KN_MIN(call->tile_groups, num[%d] - first);", group);
     kn_c_put_seek(w, 0, group, "tile / tiles");

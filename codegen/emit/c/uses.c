@@ -98,15 +98,17 @@ bool kn_c_is_long(const kn_c_writing *g, int loop)
     return n > MOST;
 }
 
-/* What takes a function has results late, and is work enough for a row to pay for a state in memory. None may be under way that
- * has to read before another one writes. */
+/* What takes a function, or is converted from fewer bytes, has results late, and is work enough for a row to pay for a state in
+ * memory. None may be under way that has to read before another one writes. */
 int kn_c_rows_at_once(const kn_c_writer *w)
 {
     const kn_nest *nest = &w->ph->nest;
     bool late = false;
     for (int i = 0; i < nest->values.len; i++) {
         const kn_value *v = &nest->values.data[i];
-        late |= w->needed[i] && !kn_c_is_group(v) && kn_c_takes_function(w->ph, i);
+        late |= w->needed[i] && !kn_c_is_group(v) &&
+                (kn_c_takes_function(w->ph, i) ||
+                 (v->kind == KN_V_LOAD && kn_c_is_adjacent(w, i) && kn_bytes(v->dtype) <= 2));
     }
     return w->mode == KN_C_SHORT && !w->ordered && late && nest->nsweeps > 1 ? nest->nsweeps : 1;
 }

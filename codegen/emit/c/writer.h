@@ -424,6 +424,9 @@ bool kn_c_can_string(kn_c_writing *g);
 bool kn_c_strings(const kn_c_writing *g);
 void kn_c_put_next_run(kn_c_writing *g);
 void kn_c_put_strides_of_runs(kn_c_writing *g);
+/* made of runs.h by the build */
+extern const char kn_c_runs[];
+
 /* The functions that copy runs; while packed. */
 void kn_c_put_packing(kn_c_writer *w, int stage);
 /* Lanes i to stop of a sweep. */

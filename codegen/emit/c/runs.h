@@ -1,0 +1,149 @@
+/* Copies between memory, where lanes lie in several runs, and arrays of a block, in which they follow each other (pack.c); as
+ * generated text, behind helpers.h. */
+#ifndef KN_ADD_RUNS
+#define KN_ADD_RUNS
+
+enum {
+    KN_PLANE_MOST = 512, /* elements whose places are kept */
+    KN_RUNS_AHEAD = 16   /* of the run, or plane, that is fetched */
+};
+
+#if defined(__clang__)
+#define KN_UNROLL_4 _Pragma("clang loop unroll_count(4)")
+#else
+#define KN_UNROLL_4 _Pragma("GCC unroll 4")
+#endif
+
+/* The axes that lanes run along: extents, and elements from one index to the next. */
+typedef struct kn_runs {
+    int n;
+    i64 extent[16], step[16];
+} kn_runs;
+
+static inline void kn_add_runs(kn_runs *r, i64 extent, i64 step)
+{
+    const int last = r->n - 1;
+    if (r->n > 0 && extent == 1)
+        return;
+    if (r->n > 0 && (r->step[last] == extent * step || r->extent[last] == 1)) {
+        extent *= r->extent[last]; /* it goes on where that ends: one axis */
+        r->n--;
+    }
+    r->extent[r->n] = extent;
+    r->step[r->n++] = step;
+}
+
+/* Where the elements of a plane are, whose axes are the last ones from `first` on. */
+static __attribute__((noinline)) void kn_find_places(const kn_runs *r, int first, i64 *place)
+{
+    i64 m = 1;
+    place[0] = 0;
+    for (int a = r->n - 1; a >= first; a--) {
+        for (i64 e = 1; e < r->extent[a]; e++)
+            KN_LANES
+        for (i64 j = 0; j < m; j++)
+            place[e * m + j] = place[j] + e * r->step[a];
+        m *= r->extent[a];
+    }
+}
+
+typedef u8 __attribute__((may_alias)) kn_word_u8;
+typedef u16 __attribute__((may_alias)) kn_word_u16;
+typedef u32 __attribute__((may_alias)) kn_word_u32;
+typedef u64 __attribute__((may_alias)) kn_word_u64;
+typedef struct __attribute__((may_alias)) kn_word_u128 {
+    u64 part[2];
+} kn_word_u128;
+
+/* Lanes [i, i + n) of one block: by runs of `len` where these are long; else one by one, each by its place in a plane of the last
+ * axes, which is the same for all indices of the axes before these. Of planes far apart no processor sees the next one coming. */
+#define KN_EACH_RUN(name, dense_type, apart_type, one, run, fetch)                                 \
+    static __attribute__((noinline)) void name(const kn_runs *r, dense_type dense,                 \
+                                               apart_type apart, i64 i, i64 n)                     \
+    {                                                                                              \
+        i64 index[16], place[KN_PLANE_MOST], at = 0, plane = r->extent[r->n - 1];                  \
+        const i64 step = r->step[r->n - 1];                                                        \
+        int first = r->n - 1;                                                                      \
+        const truth together = plane >= KN_FOLD_LANES || first == 0;                               \
+        if (!together) {                                                                           \
+            while (first > 0 && plane * r->extent[first - 1] <= KN_PLANE_MOST)                     \
+                plane *= r->extent[--first];                                                       \
+            kn_find_places(r, first, place);                                                       \
+        }                                                                                          \
+        i64 k = i % plane;                                                                         \
+        i /= plane;                                                                                \
+        for (int a = first - 1; a >= 0; a--) {                                                     \
+            index[a] = i % r->extent[a];                                                           \
+            i /= r->extent[a];                                                                     \
+            at += index[a] * r->step[a];                                                           \
+        }                                                                                          \
+        const i64 ahead = first > 0 ? KN_RUNS_AHEAD * r->step[first - 1] : 0;                      \
+        const i64 last = together ? (plane - 1) * step : place[plane - 1];                         \
+        for (i64 done = 0, len; done < n; done += len) {                                           \
+            len = KN_MIN(plane - k, n - done);                                                     \
+            fetch(apart + at + ahead);                                                             \
+            fetch(apart + at + ahead + last);                                                      \
+            if (together)                                                                          \
+                run;                                                                               \
+            else                                                                                   \
+                KN_UNROLL_4                                                                        \
+            for (i64 j = 0; j < len; j++) {                                                        \
+                KN_SCALAR;                                                                         \
+                one;                                                                               \
+            }                                                                                      \
+            k = 0;                                                                                 \
+            for (int a = first - 1; a >= 0; a--) {                                                 \
+                at += r->step[a];                                                                  \
+                if (++index[a] < r->extent[a])                                                     \
+                    break;                                                                         \
+                at -= index[a] * r->step[a];                                                       \
+                index[a] = 0;                                                                      \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define KN_PACK(U)                                                                                 \
+    static inline void kn_pack_run_##U(kn_word_##U *to, const kn_word_##U *from, i64 step, i64 n)  \
+    {                                                                                              \
+        const kn_word_##U first = *from;                                                           \
+        if (step == 1)                                                                             \
+            __builtin_memcpy(to, from, (u64)n * sizeof *to);                                       \
+        else if (step == 0)                                                                        \
+            for (i64 j = 0; j < n; j++)                                                            \
+                to[j] = first;                                                                     \
+        else                                                                                       \
+            for (i64 j = 0; j < n; j++) {                                                          \
+                KN_SCALAR;                                                                         \
+                to[j] = from[j * step];                                                            \
+            }                                                                                      \
+    }                                                                                              \
+    KN_EACH_RUN(kn_pack_##U, kn_word_##U *, const kn_word_##U *,                                   \
+                dense[done + j] = apart[at + place[k + j]],                                        \
+                kn_pack_run_##U(dense + done, apart + at + k * step, step, len),                   \
+                __builtin_prefetch)
+#define KN_UNPACK(U)                                                                               \
+    static inline void kn_unpack_run_##U(kn_word_##U *to, const kn_word_##U *from, i64 step,       \
+                                         i64 n)                                                    \
+    {                                                                                              \
+        if (step == 1)                                                                             \
+            __builtin_memcpy(to, from, (u64)n * sizeof *to);                                       \
+        else                                                                                       \
+            for (i64 j = 0; j < n; j++) {                                                          \
+                KN_SCALAR;                                                                         \
+                to[j * step] = from[j];                                                            \
+            }                                                                                      \
+    }                                                                                              \
+    KN_EACH_RUN(kn_unpack_##U, const kn_word_##U *, kn_word_##U *,                                 \
+                apart[at + place[k + j]] = dense[done + j],                                        \
+                kn_unpack_run_##U(apart + at + k * step, dense + done, step, len), (void))
+/* Indices, and not what is there. */
+#define KN_PACK_INDEX(T)                                                                           \
+    static inline void kn_run_of_##T(T *to, i64 from, i64 step, i64 n)                             \
+    {                                                                                              \
+        for (i64 j = 0; j < n; j++)                                                                \
+            to[j] = (T)(from + j * step);                                                          \
+    }                                                                                              \
+    KN_EACH_RUN(kn_pack_index_##T, T *, i64, dense[done + j] = (T)(apart + at + place[k + j]),     \
+                kn_run_of_##T(dense + done, apart + at + k * step, step, len), (void))
+
+#endif
