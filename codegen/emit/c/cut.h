@@ -45,7 +45,7 @@ enum {
     KN_INLINE_WORK = 32 * 1024, /* steps over elements: less is not worth waking a thread */
     KN_TASK_WORK = 32 * 1024,
     KN_TASKS_A_THREAD = 8,
-    KN_FEW_MEMBERS = 32,
+    KN_FEW_MEMBERS = 16,
     KN_FEW_GROUPS = 4,
     KN_SIDE = 64,           /* the most lanes that members side by side become, */
     KN_WIDE = 512,          /* and where nothing is reduced */
