@@ -96,31 +96,49 @@ static const char *shuffled_group_part(kn_cuda_writer *w, const kn_transpose *t)
         group_part(w, t), vec, vec, w->p, t->store ? 'o' : 'v', t->of, w->ph->nest.ngroup - 1);
 }
 
-/* How the threads of a block share the vectors of a tile: so many lanes take those of a group, in so many parts. */
+/* How the threads of a block share the vectors of a tile: `side` lanes take neighbouring vectors of a group, as many as fall into
+ * different banks of the tile with an element each. `shares` of a block's warps have other vectors of the same groups. A thread
+ * takes `parts` vectors of a group. */
 typedef struct tile_lanes {
-    int a_group, side, parts;
+    int a_group, side, shares, parts;
 } tile_lanes;
 
 static tile_lanes lanes_of(const kn_cuda_writer *w, const kn_transpose *t)
 {
     enum { WARP = 32 };
-    const int a_group = w->ph->how.tile / t->vec, side = a_group < WARP ? a_group : WARP;
-    return (tile_lanes){a_group, side, (a_group + side - 1) / side};
+    const int a_group = w->ph->how.tile / t->vec, width = kn_cols_width(w->ph),
+              threads = w->k->threads;
+    tile_lanes by = {a_group, a_group < WARP / t->vec ? a_group : WARP / t->vec, 1, 1};
+    while (threads % (2 * by.shares * by.side * width) == 0 &&
+           a_group % (2 * by.shares * by.side) == 0)
+        by.shares *= 2;
+    by.parts = (a_group + by.shares * by.side - 1) / (by.shares * by.side);
+    return by;
 }
 
-/* Opens a block's loop over the groups c of a tile, of which a warp takes one at a time, or as many as have a vector for each of
- * its lanes. Only here a group is located, at `at`. Where lanes do that for each other, none may have left the loop. `at_once`:
- * vectors that are in flight. */
+/* Members between the vectors of a group that a thread takes. */
+static int members_between(const kn_cuda_writer *w, const kn_transpose *t)
+{
+    const tile_lanes by = lanes_of(w, t);
+    return by.shares * by.side * t->vec;
+}
+
+/* Opens a block's loop over the groups c of a tile, of which a warp takes as many at a time as it has lanes for. Only here a group is
+ * located, at `at`. Where lanes do that for each other, none may have left the loop. `at_once`: vectors that are in flight. */
 static void open_tile_groups(kn_cuda_writer *w, const kn_transpose *t, int at_once)
 {
     const kn_phase *ph = w->ph;
     const tile_lanes by = lanes_of(w, t);
-    const int width = kn_cols_width(ph), all = width * by.side, threads = w->k->threads;
-    const int steps = (all + threads - 1) / threads,
+    const int width = kn_cols_width(ph), threads = w->k->threads, all = width * by.side * by.shares,
+              steps = (all + threads - 1) / threads,
               batches = (steps * by.parts + at_once - 1) / at_once;
     kn_putf(w->t, "#pragma unroll %d\n", (steps + batches - 1) / batches);
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", steps);
-    if (threads % by.side == 0) {
+    if (by.shares > 1) {
+        kn_cuda_line(w, "const int first = (threadIdx.x %% %d + threadIdx.x / %d * %d) * %d;",
+                     by.side, width * by.side, by.side, t->vec);
+        kn_cuda_line(w, "const int c = threadIdx.x / %d %% %d;", by.side, width);
+    } else if (threads % by.side == 0) {
         kn_cuda_line(w,
                      "const int first = threadIdx.x %% %d * %d, c = threadIdx.x / %d + step * %d;",
                      by.side, t->vec, by.side, threads / by.side);
@@ -132,7 +150,10 @@ static void open_tile_groups(kn_cuda_writer *w, const kn_transpose *t, int at_on
     if (ph->how.locates_by_shuffles)
         kn_cuda_line(w, "const kn_index at = %s;", shuffled_group_part(w, t));
     if (all % threads)
-        kn_cuda_guarded(w, kn_cuda_printed(w, "c >= %d", width), "break;");
+        kn_cuda_guarded(w,
+                        by.shares > 1 ? kn_cuda_printed(w, "first >= %d", ph->how.tile)
+                                      : kn_cuda_printed(w, "c >= %d", width),
+                        "break;");
     if (ph->how.locates_by_shuffles && !t->store)
         return;
     const char *g = kn_cuda_printed(w, "tile * %d + c", width);
@@ -164,8 +185,8 @@ static void open_tile_vectors(kn_cuda_writer *w, const kn_transpose *t)
     kn_cuda_line(w, "%s *const column_of = %s + (first * %d + c);", type_of(w, t),
                  kn_cuda_tile(w, t), pitch);
     kn_cuda_open_each(w, "part", by.parts);
-    kn_cuda_line(w, "const int m = first + part * %d;", by.side * t->vec);
-    if (by.a_group % by.side)
+    kn_cuda_line(w, "const int m = first + part * %d;", members_between(w, t));
+    if (by.a_group % (by.shares * by.side))
         kn_cuda_guarded(w, kn_cuda_printed(w, "m >= %d", w->ph->how.tile), "break;");
 }
 
@@ -181,7 +202,7 @@ static const char *address_of_members(kn_cuda_writer *w, const kn_transpose *t, 
 static const char *address_of_vector(kn_cuda_writer *w, const kn_transpose *t)
 {
     return is_contiguous(w, t) ? kn_cuda_printed(w, "%s + begins + part * %d", array_of(w, t)->name,
-                                                 lanes_of(w, t).side * t->vec)
+                                                 members_between(w, t))
                                : address_of_members(w, t, "from + m");
 }
 
@@ -191,13 +212,13 @@ static const char *clamped_address(kn_cuda_writer *w, const kn_transpose *t)
     if (!is_contiguous(w, t))
         return address_of_members(w, t, kn_cuda_printed(w, "kn_least(from + m, to - %d)", t->vec));
     return kn_cuda_printed(w, "%s + (begins + kn_least(part * %d, (int)(to - from) - %d - first))",
-                           array_of(w, t)->name, lanes_of(w, t).side * t->vec, t->vec);
+                           array_of(w, t)->name, members_between(w, t), t->vec);
 }
 
 /* Element k of a vector, in the tile. */
 static const char *tile_element(kn_cuda_writer *w, const kn_transpose *t)
 {
-    return kn_cuda_printed(w, "column_of[(part * %d + k) * %d]", lanes_of(w, t).side * t->vec,
+    return kn_cuda_printed(w, "column_of[(part * %d + k) * %d]", members_between(w, t),
                            kn_tile_pitch(w->ph, kn_bytes(array_of(w, t)->dtype)));
 }
 
