@@ -83,6 +83,10 @@ static bool is_of_sweep(const loop_site *s, const kn_transpose *t)
 /* As many vectors of a transposed load as a thread has in flight at a time, of the widest; 0: the sweep has none. */
 static int transposed_in_flight(const loop_site *s)
 {
+    enum {
+        SMALL = 2,
+        SMALL_AT_ONCE = 16
+    }; /* bytes of single elements; of these mostly all of a tile */
     int widest = 0;
     for (int i = 0; i < s->ph->how.transposes.len && s->ph->how.walk != KN_WALK_ROWS; i++) {
         const kn_transpose *t = &s->ph->how.transposes.data[i];
@@ -90,7 +94,7 @@ static int transposed_in_flight(const loop_site *s)
         int bytes = load ? kn_bytes(kn_transposed_type(s->ph, t)) * t->vec : 0;
         widest = bytes > widest ? bytes : widest;
     }
-    return widest ? kn_steps_at_once(widest) : 0;
+    return widest == 0 ? 0 : widest <= SMALL ? SMALL_AT_ONCE : kn_steps_at_once(widest);
 }
 
 /* Do accesses of the sweep go through tiles, or are they transposed in registers? Those of rows are in their tile before the
@@ -324,8 +328,8 @@ static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
         return "it is full steps that may be guarded";
     if (l->backwards && !may_reverse(s))
         return "members that are in order, copied or on chip are walked forwards";
-    if (transposed_in_flight(s) ? !is_unrolling(l->loads) : l->loads)
-        return "transposed loads, where there are any, are 1, 2, 4 or 8 vectors at a time";
+    if (transposed_in_flight(s) ? !is_unrolling(l->loads) && l->loads != 16 : l->loads)
+        return "transposed loads, where there are any, are 1, 2, 4, 8 or 16 vectors at a time";
     if (l->over == KN_OVER_TILES && l->batch)
         return l->batch != KN_BATCH_CYCLIC || l->unroll != tile ? "a batch of a tile is all of it"
                                                                 : NULL;

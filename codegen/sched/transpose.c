@@ -193,10 +193,24 @@ static void transpose_accesses(const kn_site *at, kn_phase *ph)
     kn_schedule_as(at->arena, ph, ph->how.vec);
 }
 
+/* As many tiles as before, none of which is much larger than another: the last one of 175 members by 128 would have 47. They are of
+ * few different numbers of members, so that sizes share kernels, and where these are aligned, of whole bursts of memory. */
+static int even_tile(const kn_phase *ph)
+{
+    enum { LEAST = 64, PART = 16, ALIGNED_PART = 32 };
+    const int64_t n = kn_ceil_div(ph->nest.members, ph->how.tile);
+    int part = PART;
+    for (int i = 0; i < ph->how.transposes.len; i++)
+        part = ph->how.transposes.data[i].vec > 1 ? ALIGNED_PART : part;
+    const int64_t even = kn_round_up(kn_ceil_div(ph->nest.members, n), part);
+    return ph->how.tile >= LEAST && even < ph->how.tile ? (int)even : ph->how.tile;
+}
+
 /* Divides members into whole tiles, without reductions: one a part, or as many as leave each block one part where local phases
  * come first, which blocks compute again for each. */
 static void divide_into_tiles(kn_phase *ph, bool local, const kn_target *target)
 {
+    ph->how.tile = even_tile(ph);
     const int64_t tiles = kn_ceil_div(ph->nest.groups, kn_cols_width(ph)) *
                           kn_ceil_div(ph->nest.members, ph->how.tile);
     const int64_t a_part = local ? kn_ceil_div(tiles, MOST_BLOCKS * (int64_t)target->units) : 1;

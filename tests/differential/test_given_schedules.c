@@ -54,6 +54,8 @@ static const struct {
     {"def p(x: f16[N, C]):\n    return sum(x, axis=0), max(x, axis=0)\n", "N=2003 C=19", NULL},
     {"def p(x: f32[N, C]):\n    return (x - mean(x, axis=0)) / (1 + var(x, axis=0))\n",
      "N=3001 C=21", "resident"},
+    {"def p(x: bf16[N, C], y: bf16[C, N]):\n    return x + y.T, y.T - x\n", "N=137 C=91", "tiles"},
+    {"def p(x: f16[N, C], y: f16[N, C]):\n    return x + y, (x - y).T\n", "N=75 C=131", "tiles"},
 };
 enum { SOFTMAX = 1, DEVIATIONS = 7, PACKED = 8, TILES = 18 };
 enum { UNDONE = EFFORT(80, 10), ELEMENTS = 6000 }; /* programs whose merges are undone */

@@ -29,6 +29,14 @@ bool kn_cuda_stores_now(const kn_cuda_writer *w, int i)
     return s->kind == KN_STORE_ELEMENT && s->stage == w->sweep;
 }
 
+const char *kn_cuda_guarded_address(kn_cuda_writer *w, int i, const char *offset)
+{
+    const kn_buf *buf = &w->k->bufs.data[w->ph->nest.stores.data[i].access.buf];
+    kn_cuda_line(w, "%s *o%d_to = %s + (%s);", kn_cuda_type(buf->dtype), i, buf->name, offset);
+    kn_cuda_line(w, "kn_opaque(o%d_to);", i);
+    return kn_cuda_printed(w, "o%d_to", i);
+}
+
 const char *kn_cuda_vector_type(kn_cuda_writer *w, int i)
 {
     return kn_cuda_printed(w, "kn_vec<%s, %d>", kn_cuda_type(w->ph->nest.values.data[i].dtype),

@@ -391,7 +391,11 @@ static void open_cols(kn_cuda_writer *w)
     } else if (w->ph->how.split) {
         kn_cuda_open(w, "for (kn_count item = %s; item < tiles * (kn_count)p%d_splits; item += %s)",
                      w->block, w->p, w->blocks);
-        kn_cuda_line(w, "const kn_count split = item / tiles, tile = item - split * tiles;");
+        /* a tile is soon done, and a division takes as long as some elements of it */
+        kn_cuda_line(w, "const kn_count split = %sitem / tiles, tile = item - split * tiles;",
+                     w->ph->how.tile && w->ph->nest.reds.len == 0
+                         ? kn_cuda_printed(w, "p%d_splits == 1 ? 0 : ", w->p)
+                         : "");
         if (kn_is_cyclic(w->ph))
             kn_cuda_line(
                 w, "const kn_count block_step = %s, stride = block_step * (kn_count)p%d_splits;",

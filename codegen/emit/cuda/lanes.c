@@ -33,10 +33,16 @@ static void write_element_store(kn_cuda_writer *w, int i)
                      kn_cuda_operand(w, s->value));
         return;
     }
-    kn_cuda_guarded(w, guard,
-                    kn_cuda_printed(w, "%s[%s] = %s;", w->k->bufs.data[s->access.buf].name,
-                                    kn_cuda_offset(w, &s->access, 'o', i, lanes ? "l" : NULL),
-                                    kn_cuda_operand(w, s->value)));
+    const char *offset = kn_cuda_offset(w, &s->access, 'o', i, lanes ? "l" : NULL),
+               *value = kn_cuda_operand(w, s->value);
+    if (w->store_guard)
+        kn_cuda_guarded(
+            w, kn_cuda_printed(w, "%s%s%s", w->store_guard, *guard ? " && " : "", guard),
+            kn_cuda_printed(w, "*%s = %s;", kn_cuda_guarded_address(w, i, offset), value));
+    else
+        kn_cuda_guarded(
+            w, guard,
+            kn_cuda_printed(w, "%s[%s] = %s;", w->k->bufs.data[s->access.buf].name, offset, value));
 }
 
 /* Where a lane has an element of a value from. */

@@ -135,14 +135,19 @@ static void write_loads(kn_cuda_writer *w)
 static void write_vector_store(kn_cuda_writer *w, int i)
 {
     const kn_access *acc = &w->ph->nest.stores.data[i].access;
-    const char *address = kn_cuda_printed(w, "%s + (%s)", w->k->bufs.data[acc->buf].name,
-                                          kn_cuda_offset(w, acc, 'o', i, NULL));
+    const char *offset = kn_cuda_offset(w, acc, 'o', i, NULL),
+               *address = w->store_guard ? kn_cuda_guarded_address(w, i, offset)
+                                         : kn_cuda_printed(w, "%s + (%s)",
+                                                           w->k->bufs.data[acc->buf].name, offset);
     if (w->in_last_vector) {
         kn_cuda_line(w, "kn_store_edge(%s, o%d_vec, at, at_end);", address, i);
         return;
     }
     kn_cuda_guarded(
-        w, w->ph->how.unaligned ? "whole" : "",
+        w,
+        w->ph->how.unaligned ? "whole"
+        : w->store_guard     ? w->store_guard
+                             : "",
         kn_cuda_printed(w, "%s(%s, o%d_vec);", kn_cuda_store_function(w, i), address, i));
     if (!w->ph->how.unaligned)
         return;

@@ -221,16 +221,38 @@ static void write_resident(kn_cuda_writer *w, const kn_cuda_stride *by)
     }
 }
 
-/* Direct loads beyond the edge are clamped to it, as transposed loads are. */
+/* May the steps of a tile compute what lies beyond its edge, and not store it? Where it has rows for all of them, and everything
+ * that is read is in it or loaded before, clamped. */
+static bool may_pass_edge(const kn_cuda_writer *w, int steps)
+{
+    const kn_phase *ph = w->ph;
+    bool may = ph->nest.reds.len == 0 && steps * ph->how.tpg == ph->how.tile;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        may = may && (!w->need[i] || v->level != KN_ELEMENT || !kn_has_access(v) || w->batched[i] ||
+                      kn_transpose_of(ph, i));
+    }
+    return may;
+}
+
+/* Direct loads beyond the edge are clamped to it, as transposed loads are. With conditions on nothing but stores the compiler has
+ * what all steps share in registers, and reads the tile for several steps at a time. It would move direct loads in between,
+ * behind the barrier, but for a branch in front of it. */
 static void write_steps_of_tile(kn_cuda_writer *w, int steps)
 {
-    const char *index = kn_cuda_printed(w, "from + row + (kn_count)step * %d", w->ph->how.tpg);
-    const kn_cuda_unrolled loads = {steps, kn_cuda_printed(w, "kn_least(%s, to - 1)", index), NULL},
-                           all = {steps, index, "live && i < to"};
+    const int rows = w->ph->how.tpg;
+    const char *index = kn_cuda_printed(w, "from + row + (kn_count)step * %d", rows),
+               *guard = kn_cuda_printed(w, "(kn_count)step * %d < remaining", rows);
+    const kn_cuda_unrolled loads = {steps, kn_cuda_printed(w, "kn_least(%s, to - 1)", index), NULL};
     begin_batch(w);
+    const bool may = may_pass_edge(w, steps);
     kn_cuda_load_steps(w, &loads);
-    kn_cuda_load_tile(w);
+    const bool only_stores = kn_cuda_load_tile(w) && may;
+    const kn_cuda_unrolled all = {steps, index, only_stores ? NULL : guard};
+    kn_cuda_line(w, "const kn_count remaining = live && from + row < to ? to - from - row : 0;");
+    w->store_guard = only_stores ? guard : NULL;
     kn_cuda_write_unrolled(w, &all, kn_cuda_step);
+    w->store_guard = NULL;
     end_batch(w);
 }
 

@@ -85,87 +85,176 @@ void kn_cuda_locate_groups(kn_cuda_writer *w)
     }
 }
 
-/* Opens a block's loop over the vectors along the members of a tile: that of group c which begins at member m. Where
- * the group's part of the offset, `at`, is shuffled, no lane may have left the loop. */
-static void open_tile_vectors(kn_cuda_writer *w, const kn_transpose *t, int at_once)
+/* Where group c begins, as the lane says that has it. */
+static const char *shuffled_group_part(kn_cuda_writer *w, const kn_transpose *t)
 {
-    const kn_phase *ph = w->ph;
-    int a_group = ph->how.tile / t->vec, all = kn_cols_width(ph) * a_group, vec = ph->how.vec;
-    int steps = (all + w->k->threads - 1) / w->k->threads;
-    kn_putf(w->t, "#pragma unroll %d\n", at_once);
-    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", steps);
-    if (w->k->threads % a_group == 0) {
-        kn_cuda_line(w, "const int m = threadIdx.x %% %d * %d, c = threadIdx.x / %d + step * %d;",
-                     a_group, t->vec, a_group, w->k->threads / a_group);
-    } else {
-        kn_cuda_line(w, "const int vector = step * %d + threadIdx.x;", w->k->threads);
-        kn_cuda_line(w, "const int m = vector %% %d * %d, c = vector / %d;", a_group, t->vec,
-                     a_group);
-    }
-    if (w->ph->how.locates_by_shuffles && vec == 1)
-        kn_cuda_line(w, "const kn_index at = __shfl_sync(0xffffffffu, %s, c);", group_part(w, t));
-    else if (w->ph->how.locates_by_shuffles)
-        kn_cuda_line(w,
-                     "const kn_index at = __shfl_sync(0xffffffffu, %s, c / %d) +"
-                     " (kn_index)(c %% %d) * p%d_%c%d_stride%d;",
-                     group_part(w, t), vec, vec, w->p, t->store ? 'o' : 'v', t->of,
-                     ph->nest.ngroup - 1);
-    if (all % w->k->threads)
-        kn_cuda_guarded(w, kn_cuda_printed(w, "c >= %d", kn_cols_width(ph)), "break;");
+    const int vec = w->ph->how.vec;
+    if (vec == 1)
+        return kn_cuda_printed(w, "__shfl_sync(0xffffffffu, %s, c)", group_part(w, t));
+    return kn_cuda_printed(
+        w, "__shfl_sync(0xffffffffu, %s, c / %d) + (kn_index)(c %% %d) * p%d_%c%d_stride%d",
+        group_part(w, t), vec, vec, w->p, t->store ? 'o' : 'v', t->of, w->ph->nest.ngroup - 1);
 }
 
-/* The offset of a vector, of members from i on and of group g. */
-static const char *offset_of_vector(kn_cuda_writer *w, const kn_transpose *t)
+/* How the threads of a block share the vectors of a tile: `side` lanes take neighbouring vectors of a group, as many as fall into
+ * different banks of the tile with an element each. `shares` of a block's warps have other vectors of the same groups. A thread
+ * takes `parts` vectors of a group. */
+typedef struct tile_lanes {
+    int a_group, side, shares, parts;
+} tile_lanes;
+
+static tile_lanes lanes_of(const kn_cuda_writer *w, const kn_transpose *t)
 {
-    if (!w->ph->how.locates_by_shuffles)
-        kn_cuda_decompose(w, 0, w->ph->nest.ngroup, "g");
+    enum { WARP = 32 };
+    const int a_group = w->ph->how.tile / t->vec, width = kn_cols_width(w->ph),
+              threads = w->k->threads;
+    tile_lanes by = {a_group, a_group < WARP / t->vec ? a_group : WARP / t->vec, 1, 1};
+    while (threads % (2 * by.shares * by.side * width) == 0 &&
+           a_group % (2 * by.shares * by.side) == 0)
+        by.shares *= 2;
+    by.parts = (a_group + by.shares * by.side - 1) / (by.shares * by.side);
+    return by;
+}
+
+/* Members between the vectors of a group that a thread takes. */
+static int members_between(const kn_cuda_writer *w, const kn_transpose *t)
+{
+    const tile_lanes by = lanes_of(w, t);
+    return by.shares * by.side * t->vec;
+}
+
+/* Opens a block's loop over the groups c of a tile, of which a warp takes as many at a time as it has lanes for. Only here a group is
+ * located, at `at`. Where lanes do that for each other, none may have left the loop. `at_once`: vectors that are in flight. */
+static void open_tile_groups(kn_cuda_writer *w, const kn_transpose *t, int at_once)
+{
+    const kn_phase *ph = w->ph;
+    const tile_lanes by = lanes_of(w, t);
+    const int width = kn_cols_width(ph), threads = w->k->threads, all = width * by.side * by.shares,
+              steps = (all + threads - 1) / threads,
+              batches = (steps * by.parts + at_once - 1) / at_once;
+    kn_putf(w->t, "#pragma unroll %d\n", (steps + batches - 1) / batches);
+    kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", steps);
+    if (by.shares > 1) {
+        kn_cuda_line(w, "const int first = (threadIdx.x %% %d + threadIdx.x / %d * %d) * %d;",
+                     by.side, width * by.side, by.side, t->vec);
+        kn_cuda_line(w, "const int c = threadIdx.x / %d %% %d;", by.side, width);
+    } else if (threads % by.side == 0) {
+        kn_cuda_line(w,
+                     "const int first = threadIdx.x %% %d * %d, c = threadIdx.x / %d + step * %d;",
+                     by.side, t->vec, by.side, threads / by.side);
+    } else {
+        kn_cuda_line(w, "const int vector = step * %d + threadIdx.x;", threads);
+        kn_cuda_line(w, "const int first = vector %% %d * %d, c = vector / %d;", by.side, t->vec,
+                     by.side);
+    }
+    if (ph->how.locates_by_shuffles)
+        kn_cuda_line(w, "const kn_index at = %s;", shuffled_group_part(w, t));
+    if (all % threads)
+        kn_cuda_guarded(w,
+                        by.shares > 1 ? kn_cuda_printed(w, "first >= %d", ph->how.tile)
+                                      : kn_cuda_printed(w, "c >= %d", width),
+                        "break;");
+    if (ph->how.locates_by_shuffles && !t->store)
+        return;
+    const char *g = kn_cuda_printed(w, "tile * %d + c", width);
+    kn_cuda_line(w, "const kn_count g = %s;",
+                 t->store ? g : kn_cuda_printed(w, "kn_least(%s, groups - 1)", g));
+    if (ph->how.locates_by_shuffles)
+        return;
+    kn_cuda_decompose(w, 0, ph->nest.ngroup, "g");
+    kn_cuda_line(w, "const kn_index at = %s;", part_of_offset(w, t, false));
+}
+
+/* Are members that follow each other neighbours in memory? Then those of a thread are at distances that the compiler knows. */
+static bool is_contiguous(const kn_cuda_writer *w, const kn_transpose *t)
+{
+    const int last = w->ph->nest.naxes - 1;
+    return w->ph->nest.ngroup == last &&
+           kn_transposed_access(w->ph, t)->kind[last] == KN_STRIDE_ONE;
+}
+
+/* Opens the loop over the vectors of group c that a thread takes, which begin at member m of the tile. */
+static void open_tile_vectors(kn_cuda_writer *w, const kn_transpose *t)
+{
+    const tile_lanes by = lanes_of(w, t);
+    const int pitch = kn_tile_pitch(w->ph, kn_bytes(array_of(w, t)->dtype));
+    if (is_contiguous(w, t)) {
+        kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "from");
+        kn_cuda_line(w, "const kn_index begins = at + %s + first;", part_of_offset(w, t, true));
+    }
+    kn_cuda_line(w, "%s *const column_of = %s + (first * %d + c);", type_of(w, t),
+                 kn_cuda_tile(w, t), pitch);
+    kn_cuda_open_each(w, "part", by.parts);
+    kn_cuda_line(w, "const int m = first + part * %d;", members_between(w, t));
+    if (by.a_group % (by.shares * by.side))
+        kn_cuda_guarded(w, kn_cuda_printed(w, "m >= %d", w->ph->how.tile), "break;");
+}
+
+/* The address of a vector of members, from i on. */
+static const char *address_of_members(kn_cuda_writer *w, const kn_transpose *t, const char *i)
+{
+    kn_cuda_line(w, "const kn_count i = %s;", i);
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
-    return w->ph->how.locates_by_shuffles
-               ? kn_cuda_printed(w, "at + %s", part_of_offset(w, t, true))
-               : kn_cuda_offset(w, kn_transposed_access(w->ph, t), t->store ? 'o' : 'v', t->of,
-                                NULL);
+    return kn_cuda_printed(w, "%s + (at + %s)", array_of(w, t)->name, part_of_offset(w, t, true));
+}
+
+/* The address of the vector at member m, which is there. */
+static const char *address_of_vector(kn_cuda_writer *w, const kn_transpose *t)
+{
+    return is_contiguous(w, t) ? kn_cuda_printed(w, "%s + begins + part * %d", array_of(w, t)->name,
+                                                 members_between(w, t))
+                               : address_of_members(w, t, "from + m");
+}
+
+/* The same clamped to the last vector that is there. */
+static const char *clamped_address(kn_cuda_writer *w, const kn_transpose *t)
+{
+    if (!is_contiguous(w, t))
+        return address_of_members(w, t, kn_cuda_printed(w, "kn_least(from + m, to - %d)", t->vec));
+    return kn_cuda_printed(w, "%s + (begins + kn_least(part * %d, (int)(to - from) - %d - first))",
+                           array_of(w, t)->name, members_between(w, t), t->vec);
 }
 
 /* Element k of a vector, in the tile. */
 static const char *tile_element(kn_cuda_writer *w, const kn_transpose *t)
 {
-    return kn_cuda_printed(w, "%s[(m + k) * %d + c]", kn_cuda_tile(w, t),
+    return kn_cuda_printed(w, "column_of[(part * %d + k) * %d]", members_between(w, t),
                            kn_tile_pitch(w->ph, kn_bytes(array_of(w, t)->dtype)));
 }
 
-/* Loads beyond the edge are clamped to it and not used: loads without conditions are in flight together. */
+/* Loads beyond the edge are clamped to it and not used: loads without conditions are in flight together. In a tile that is whole
+ * those of a group have addresses that only differ by constants. */
 static void write_tile_load(kn_cuda_writer *w, const kn_transpose *t)
 {
-    open_tile_vectors(w, t, w->loop->loads);
-    if (!w->ph->how.locates_by_shuffles)
-        kn_cuda_line(w, "const kn_count g = kn_least(tile * %d + c, groups - 1);",
-                     kn_cols_width(w->ph));
-    kn_cuda_line(w, "const kn_count i = kn_least(from + m, to - %d);", t->vec);
-    const char *offset = offset_of_vector(w, t);
+    open_tile_groups(w, t, w->loop->loads);
+    open_tile_vectors(w, t);
+    const char *address = clamped_address(w, t);
+    if (is_contiguous(w, t))
+        address = kn_cuda_printed(w, "whole ? %s : %s", address_of_vector(w, t), address);
     kn_cuda_line(w, "const kn_vec<%s, %d> vec = %s;", type_of(w, t), t->vec,
-                 kn_cuda_loaded(w, t->of, t->vec,
-                                kn_cuda_printed(w, "%s + (%s)", array_of(w, t)->name, offset)));
+                 kn_cuda_loaded(w, t->of, t->vec, address));
     kn_cuda_each(w, "k", t->vec, kn_cuda_printed(w, "%s = vec.at[k];", tile_element(w, t)));
+    kn_cuda_close(w);
     kn_cuda_close(w);
 }
 
 /* Stores `vec`, of the elements `element` for each k, to memory. */
 static void store_vector(kn_cuda_writer *w, const kn_transpose *t, const char *element,
-                         const char *offset)
+                         const char *address)
 {
     kn_cuda_line(w, "kn_vec<%s, %d> vec;", type_of(w, t), t->vec);
     kn_cuda_each(w, "k", t->vec, kn_cuda_printed(w, "vec.at[k] = %s;", element));
-    kn_cuda_line(w, "%s(%s + (%s), vec);", kn_cuda_store_function(w, t->of), array_of(w, t)->name,
-                 offset);
+    kn_cuda_line(w, "%s(%s, vec);", kn_cuda_store_function(w, t->of), address);
 }
 
 /* Tile to memory, a few vectors at a time: nothing waits for stores, but each waits for its elements. */
 static void write_tile_store(kn_cuda_writer *w, const kn_transpose *t)
 {
-    open_tile_vectors(w, t, 1);
-    kn_cuda_line(w, "const kn_count g = tile * %d + c, i = from + m;", kn_cols_width(w->ph));
-    kn_cuda_open(w, "if (g < groups && i < to)");
-    store_vector(w, t, tile_element(w, t), offset_of_vector(w, t));
+    open_tile_groups(w, t, 1);
+    open_tile_vectors(w, t);
+    kn_cuda_open(w, "if (g < groups && from + m < to)");
+    store_vector(w, t, tile_element(w, t), address_of_vector(w, t));
+    kn_cuda_close(w);
     kn_cuda_close(w);
     kn_cuda_close(w);
 }
@@ -200,10 +289,26 @@ static bool each_transpose(kn_cuda_writer *w,
     return any;
 }
 
-void kn_cuda_load_tile(kn_cuda_writer *w)
+bool kn_cuda_load_tile(kn_cuda_writer *w)
 {
-    if (each_transpose(w, loads_through, write_tile_load))
+    bool twice = false; /* for tiles that are whole, and for others */
+    for (int i = 0; i < w->ph->how.transposes.len; i++) {
+        const kn_transpose *t = &w->ph->how.transposes.data[i];
+        twice = twice || (loads_through(w, t) && is_contiguous(w, t));
+    }
+    if (twice)
+        kn_cuda_open(w, "const auto load_tile = [&](const auto whole)");
+    const bool any = each_transpose(w, loads_through, write_tile_load);
+    if (twice) {
+        kn_cuda_close_as(w, "};");
+        kn_cuda_guarded(w, kn_cuda_printed(w, "to - from == %d", w->ph->how.tile),
+                        "load_tile(kn_bool<true>());");
+        kn_cuda_line(w, "else");
+        kn_cuda_line(w, "    load_tile(kn_bool<false>());");
+    }
+    if (any)
         kn_cuda_line(w, "__syncthreads();");
+    return twice;
 }
 
 /* The last barrier leaves the tile's memory free. */
@@ -319,8 +424,10 @@ static void store_register_tile(kn_cuda_writer *w, const kn_transpose *t)
     kn_cuda_line(w, "const kn_count i = i0 + r;");
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
     kn_cuda_open_each(w, "l", w->ph->how.vec);
-    store_vector(w, t, kn_cuda_printed(w, "o%d_regs[r + k].at[l]", t->of),
-                 kn_cuda_offset(w, kn_transposed_access(w->ph, t), 'o', t->of, "l"));
+    store_vector(
+        w, t, kn_cuda_printed(w, "o%d_regs[r + k].at[l]", t->of),
+        kn_cuda_printed(w, "%s + (%s)", array_of(w, t)->name,
+                        kn_cuda_offset(w, kn_transposed_access(w->ph, t), 'o', t->of, "l")));
     kn_cuda_close(w);
     kn_cuda_close(w);
 }

@@ -60,7 +60,9 @@ typedef struct kn_cuda_writer {
     bool *paired;    /* a value of both lanes of a pair; NULL where lanes go one by one */
     /* ---- the steps being written ---- */
     const kn_sweep_loop *loop;
-    bool tiled;        /* they are of a tile, where transposed accesses find their elements */
+    bool tiled; /* they are of a tile, where transposed accesses find their elements */
+    const char *
+        store_guard; /* the condition of their stores to memory, which go on beyond an edge; NULL: none */
     bool resident;     /* their resident values are in shared memory */
     bool counts_slots; /* their loop counts `slot`, the index of a step's vector in shared memory */
     bool in_register_tile; /* they find kept values in a register tile */
@@ -138,6 +140,8 @@ bool kn_cuda_keeps_now(const kn_cuda_writer *w, int i);
 const char *kn_cuda_address(kn_cuda_writer *w, int i, const char *lane);
 /* Is store i, of elements, this sweep's? */
 bool kn_cuda_stores_now(const kn_cuda_writer *w, int i);
+/* Declares where its elements go, which is found whether `store_guard` holds or not. */
+const char *kn_cuda_guarded_address(kn_cuda_writer *w, int i, const char *offset);
 /* Declares the indices of member i along the member axes, if a step needs them. Of linear vectors each lane has its
  * own. */
 void kn_cuda_write_axes(kn_cuda_writer *w);
@@ -301,9 +305,10 @@ void kn_cuda_unaligned_steps(kn_cuda_writer *w);
 void kn_cuda_declare_tiles(kn_cuda_writer *w);
 /* Where a thread's groups are in them, once the groups are located. */
 void kn_cuda_locate_groups(kn_cuda_writer *w);
-/* A sweep's loop over tiles [from, to) of the members up to `limit`; the tile's loads, before its steps. */
+/* A sweep's loop over tiles [from, to) of the members up to `limit`; the tile's loads, before its steps. Is there a branch in
+ * them? */
 void kn_cuda_open_tile(kn_cuda_writer *w, const char *limit);
-void kn_cuda_load_tile(kn_cuda_writer *w);
+bool kn_cuda_load_tile(kn_cuda_writer *w);
 /* ROWS: loads the tiles of the groups that the block takes at a time. */
 void kn_cuda_load_tile_of_rows(kn_cuda_writer *w);
 void kn_cuda_close_tile(kn_cuda_writer *w);

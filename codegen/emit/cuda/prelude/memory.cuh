@@ -71,6 +71,14 @@ template <class T, int N> __device__ __forceinline__ void kn_opaque(kn_vec<T, N>
     v = as.v;
 }
 
+// The same of an address in global memory, so that it is found before a branch and not in it, where parameters would be loaded again.
+template <class T> __device__ __forceinline__ void kn_opaque(T *&p)
+{
+    size_t at = __cvta_generic_to_global(p);
+    asm volatile("" : "+l"(at));
+    p = (T *)__cvta_global_to_generic(at);
+}
+
 // A peeled vector, which begins before its group or ends after it: lane l is a member if 0 <= first + l < n.
 template <int N, class T, class I, class C>
 __device__ __forceinline__ kn_vec<T, N> kn_load_edge(const T *p, I first, C n)
