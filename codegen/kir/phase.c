@@ -256,9 +256,9 @@ static bool combines_few(const kn_phase *p)
 {
     enum { FEW_STEPS = 16 };
     return p->how.walk == KN_WALK_COLS && p->nest.reds.len > 0 &&
-           (p->local || (!p->alone && !p->how.split && !p->how.tile && !p->how.interleaved &&
-                         p->nest.members <= FEW_STEPS * kn_phase_step(p) &&
-                         !kn_phase_stores_elements(p)));
+           (p->local ||
+            (!p->alone && !p->how.split && !p->how.tile && !p->how.interleaved &&
+             p->nest.members <= FEW_STEPS * kn_phase_step(p) && !kn_phase_stores_elements(p)));
 }
 
 int kn_sweep_steps_at_once(const kn_phase *p, int bytes)
