@@ -263,10 +263,14 @@ static bool combines_few(const kn_phase *p)
 
 int kn_sweep_steps_at_once(const kn_phase *p, int bytes)
 {
-    /* of one load a step; of more, which have as many accumulators: four partial results of moments */
-    enum { LOAD = 16, OF_A_LOAD = 128, OF_SEVERAL = 80 };
-    return combines_few(p) ? kn_steps_for(bytes, bytes <= LOAD ? OF_A_LOAD : OF_SEVERAL)
-                           : kn_steps_at_once(bytes);
+    /* Of one load a step; of more, which have as many accumulators, four of moments. Vectors of a local phase leave their host
+     * too few registers. */
+    enum { LOAD = 16, OF_A_LOAD = 128, OF_SEVERAL = 80, OF_LOCAL_VECTORS = 32 };
+    if (!combines_few(p))
+        return kn_steps_at_once(bytes);
+    return kn_steps_for(bytes, p->local && p->how.vec > 1 ? OF_LOCAL_VECTORS
+                               : bytes <= LOAD            ? OF_A_LOAD
+                                                          : OF_SEVERAL);
 }
 
 /* ---- dependences: which values sweeps and reductions need, and which phases must wait for others ---- */
