@@ -86,6 +86,14 @@ int kn_first_local(const kn_kernel *k, int p)
     return p;
 }
 
+bool kn_others_wait_behind(const kn_kernel *k, int p)
+{
+    int next = p + 1;
+    while (next < k->phases.len && k->phases.data[next].local)
+        next++;
+    return next == k->phases.len || k->phases.data[next].barrier;
+}
+
 const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase)
 {
     for (int i = p - 1; i >= 0; i--) {

@@ -77,6 +77,8 @@ typedef struct kn_kernel {
 
 /* The first of the local phases whose host is phase p; p if there are none. */
 int kn_first_local(const kn_kernel *k, int p);
+/* Is phase p the last one, or does the next one begin with a grid barrier? */
+bool kn_others_wait_behind(const kn_kernel *k, int p);
 /* What a KN_V_LOCAL value of phase p stands for: the value, and the local phase that computes it. NULL: there is none
  * before p. */
 const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase);

@@ -250,6 +250,29 @@ int kn_steps_for(int bytes, int wanted)
 
 int kn_steps_at_once(int bytes) { return kn_steps_for(bytes, 64); }
 
+/* Do threads have a few steps each, of columns that are not the kernel's only work, and store only results? Local ones are
+ * partial results. */
+static bool combines_few(const kn_phase *p)
+{
+    enum { FEW_STEPS = 16 };
+    return p->how.walk == KN_WALK_COLS && p->nest.reds.len > 0 &&
+           (p->local ||
+            (!p->alone && !p->how.split && !p->how.tile && !p->how.interleaved &&
+             p->nest.members <= FEW_STEPS * kn_phase_step(p) && !kn_phase_stores_elements(p)));
+}
+
+int kn_sweep_steps_at_once(const kn_phase *p, int bytes)
+{
+    /* Of one load a step; of more, which have as many accumulators, four of moments. Vectors of a local phase leave their host
+     * too few registers. */
+    enum { LOAD = 16, OF_A_LOAD = 128, OF_SEVERAL = 80, OF_LOCAL_VECTORS = 32 };
+    if (!combines_few(p))
+        return kn_steps_at_once(bytes);
+    return kn_steps_for(bytes, p->local && p->how.vec > 1 ? OF_LOCAL_VECTORS
+                               : bytes <= LOAD            ? OF_A_LOAD
+                                                          : OF_SEVERAL);
+}
+
 /* ---- dependences: which values sweeps and reductions need, and which phases must wait for others ---- */
 
 /* Adds the operands of what is needed. A value kept since an earlier sweep needs none; sweep -1: nothing is kept yet. */

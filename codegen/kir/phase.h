@@ -360,6 +360,9 @@ int kn_transpose_side(const kn_phase *p);
 int kn_steps_for(int bytes, int wanted);
 /* Steps to unroll so that a thread has some 64 bytes of loads in flight; `bytes`: of one step. */
 int kn_steps_at_once(int bytes);
+/* The same for a sweep of this phase. A thread that combines columns of few members, as of partial results, has nothing
+ * to do before all of them are there: up to twice as much. */
+int kn_sweep_steps_at_once(const kn_phase *p, int bytes);
 
 /* Is this a load whose elements are the same for all groups (broadcast)? */
 bool kn_same_for_groups(const kn_phase *p, const kn_value *v);

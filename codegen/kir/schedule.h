@@ -200,7 +200,7 @@ typedef struct kn_schedule {
     /* mixed: how many groups' combines are deferred and done together, where only group stores need the results; 0: each
      * group is combined at once */
     int deferred;
-    /* the last block to arrive works on the phase, alone; only the last phase */
+    /* the last block to arrive works on the phase, alone; others go on to the next grid barrier */
     bool last_block;
     bool last_of_tile; /* last_block, COLS: for each tile, the last of the blocks that split it */
     bool atomic; /* its only reduction is a whole sum by packed atomics: codegen/sched/atomics.c */

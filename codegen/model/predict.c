@@ -131,7 +131,7 @@ static double waits(const kn_model *m, const kn_phase *ph, int sweep, const bool
         return tiles;
     double n = steps(m, ph);
     /* steps in registers are loaded together: all of a group's */
-    double in_flight = ph->how.steps ? n / rounds(m->k, ph) : kn_steps_at_once(bytes);
+    double in_flight = ph->how.steps ? n / rounds(m->k, ph) : kn_sweep_steps_at_once(ph, bytes);
     return ph->how.async ? 1 : ceil(n / in_flight) + edges;
 }
 
@@ -288,7 +288,8 @@ static const kn_phase *host_of(const kn_phase *local)
 
 static bool is_empty(const kn_phase *ph) { return ph->nest.groups == 0 || ph->nest.members == 0; }
 
-/* What the sweeps of a local phase wait for. What a warp has found the block still gets, behind a barrier. */
+/* What the sweeps of a local phase wait for. What a warp has found the block still gets, behind a barrier; all warps share
+ * what rows of threads have found of columns. */
 static double local_wait(kn_model *m, const kn_phase *ph)
 {
     bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
@@ -296,9 +297,27 @@ static double local_wait(kn_model *m, const kn_phase *ph)
     for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
         kn_model_at_sweep(m, ph, sweep);
         wait += waits(m, ph, sweep, done) * m->m->latency;
-        wait += combine(m, ph, sweep);
+        wait += ph->how.walk == KN_WALK_COLS ? m->m->block : combine(m, ph, sweep);
     }
     return kn_by_a_warp(ph) ? wait + m->m->block - m->m->warp : wait;
+}
+
+/* What the blocks of the host take to read what a local phase of columns has for theirs: all of them at a time, of a unit or of
+ * the last cache. */
+static double local_transfer(kn_model *m, const kn_phase *ph, const kn_occupancy *s)
+{
+    bool *done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1);
+    double bytes = 0;
+    for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
+        kn_model_at_sweep(m, ph, sweep);
+        for (int i = 0; i < ph->nest.values.len; i++)
+            if (kn_value_at(ph, i)->level == KN_ELEMENT && kn_model_loads(m, ph, i, sweep, done) &&
+                kn_model_differs_by_group(m, ph, i))
+                bytes += kn_bytes(kn_value_at(ph, i)->dtype);
+    }
+    bytes *= (double)ph->nest.members *
+             least((double)kn_cols_width(host_of(ph)), (double)ph->nest.groups) * s->blocks_a_unit;
+    return most(bytes / m->m->unit, bytes * s->units / m->m->cache);
 }
 
 /* What every block of the host does before it goes on: once, or for each of its groups. The waits of the first local
@@ -309,14 +328,12 @@ static double local_time(kn_model *m, const kn_phase *ph, bool first)
     const kn_phase *host = host_of(ph);
     kn_occupancy s = occupancy_of(m, host);
     const double times = ph->nest.ngroup ? s.waves : 1;
-    if (ph->how.walk == KN_WALK_COLS) { /* each step waits for the one before */
-        m->waited = true;
-        return times * ph->nest.nsweeps * (steps(m, ph) * m->m->latency + m->m->block);
-    }
     double wait = local_wait(m, ph);
     m->waited = m->waited || wait > 0;
     if (first && host->barrier)
         wait -= m->m->latency + m->m->block;
+    if (ph->how.walk == KN_WALK_COLS)
+        return times * most(wait, local_transfer(m, ph, &s));
     double groups = ph->nest.ngroup ? most(1, (double)m->k->threads / ph->how.tpg) : 1;
     double idle = most(1, m->m->threads / (s.blocks_a_unit * m->k->threads));
     double work = s.blocks_a_unit * groups * (double)ph->nest.members * kn_model_additions(m, ph) *

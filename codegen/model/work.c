@@ -209,6 +209,15 @@ static double additions_a_group(const kn_phase *ph)
     return sum;
 }
 
+/* Lanes of all tiles of columns: the idle ones of the last tile take the time of the others. */
+static double lanes_of(const kn_model *m, const kn_phase *ph)
+{
+    const int64_t width = kn_cols_width(ph), groups = ph->nest.groups;
+    const bool tiles = m->target->sm && ph->how.walk == KN_WALK_COLS && !ph->how.packed &&
+                       !ph->how.interleaved && !ph->how.scatter_sum && !ph->how.tile;
+    return (double)(tiles ? kn_ceil_div(groups, width) * width : groups);
+}
+
 double kn_model_all_additions(kn_model *m, const kn_phase *ph)
 {
     double members = (double)ph->nest.members,
@@ -217,7 +226,7 @@ double kn_model_all_additions(kn_model *m, const kn_phase *ph)
     /* what divides a group waits for others, in the meantime */
     const bool rows = m->target->sm && ph->how.walk == KN_WALK_ROWS && !ph->how.mixed &&
                       !ph->how.cluster && !ph->how.split && !ph->how.last_block;
-    return groups * members * kn_model_part_found(ph) * kn_model_additions(m, ph) +
+    return lanes_of(m, ph) * members * kn_model_part_found(ph) * kn_model_additions(m, ph) +
            (rows ? groups * ph->how.tpg * additions_a_group(ph) : 0) +
            (ph->how.scatter_sum ? testing * members * COMPACT_COST : 0);
 }

@@ -86,16 +86,18 @@ static void place_in_mailboxes(kn_kernel *k)
     }
 }
 
-/* What a block reads alone in the time that a barrier takes, and how often it waits for that. */
-enum { LAST_BLOCK_BYTES = 64 * 1024, LAST_BLOCK_TURNS = 4 };
+/* What a block reads alone in the time that a barrier takes, and how many work items it may have: where the launch is a
+ * cooperative one anyhow, sweeps over them. */
+enum { LAST_BLOCK_BYTES = 64 * 1024, LAST_BLOCK_TURNS = 4, SWEEPS_OF_COOPERATIVE = 2 };
 
-/* Is what is loaded for a group stored for that very group? Not what one of them stores for all. */
+/* Is what is loaded for a group stored for that very group, or for all by one of them, which a single tile has too? */
 static bool same_groups(const kn_phase *ph, const kn_store *st, const kn_access *loaded)
 {
     for (int a = 0; a < ph->nest.ngroup; a++)
         if (st->access.stride[a] != loaded->stride[a] && ph->nest.axes[a].extent != 1)
             return false;
-    return st->access.offset == loaded->offset && !st->once;
+    return st->access.offset == loaded->offset &&
+           (!st->once || ph->nest.groups <= kn_cols_width(ph));
 }
 
 /* Does phase p read what phases before the last `n` store? */
@@ -130,28 +132,46 @@ static bool combines_tiles(const kn_kernel *k, int p)
     return kn_ceil_div(ph->nest.groups, (int64_t)kn_cols_width(ph)) < KN_BARRIER_WORDS;
 }
 
-/* Where a kernel's only barrier is in front of its last phase, and that is small, the last block to come there does it:
- * partial results, mostly, which it combines in the order that they always have. Those of columns the last of each
- * tile's blocks combines, while other tiles are still being read. Nobody waits then, so the launch need not be one
- * whose blocks are all there at a time. */
-static void finish_by_last_block(kn_kernel *k)
+/* Phase p waits at a barrier, and stores a result a group: can the last block do it? Other blocks then go on to the next
+ * barrier, and what counts blocks is used once between two. */
+static bool may_finish(const kn_kernel *k, int p)
 {
-    int last = k->phases.len - 1, barriers = 0;
-    kn_phase *ph = &k->phases.data[last];
+    const kn_phase *ph = &k->phases.data[p];
+    const int before = kn_first_local(k, p) - 1;
+    return ph->barrier && !kn_phase_stores_elements(ph) && kn_others_wait_behind(k, p) &&
+           (before < 0 || !k->phases.data[before].how.last_block);
+}
+
+/* Phase p by the last block, alone or for each tile, if it is small enough; else as it was. */
+static void finish_phase(kn_kernel *k, int p, bool cooperative)
+{
+    kn_phase *ph = &k->phases.data[p];
+    const int most = cooperative ? SWEEPS_OF_COOPERATIVE : LAST_BLOCK_TURNS,
+              sweeps = cooperative && ph->nest.nsweeps > 1 ? ph->nest.nsweeps : 1;
     int64_t bytes = 0;
-    for (int i = 0; i <= last; i++)
-        barriers += k->phases.data[i].barrier;
-    for (int i = kn_first_local(k, last); i <= last && bytes <= LAST_BLOCK_BYTES; i++)
+    for (int i = kn_first_local(k, p); i <= p && bytes <= LAST_BLOCK_BYTES; i++)
         bytes += kn_phase_bytes_read(k->arena, &k->phases.data[i], k->bufs.data);
-    if (barriers != 1 || !ph->barrier || kn_phase_stores_elements(ph))
-        return;
     const bool small =
-        bytes <= LAST_BLOCK_BYTES && kn_grid_phase_blocks(ph, k->threads) <= LAST_BLOCK_TURNS;
-    const bool first = last > 0 && kn_first_local(k, last - 1) == 0;
-    ph->how.last_of_tile = last > 0 && (first || !small) && combines_tiles(k, last);
+        bytes <= LAST_BLOCK_BYTES && kn_grid_phase_blocks(ph, k->threads) * sweeps <= most;
+    const bool first = p > 0 && kn_first_local(k, p - 1) == 0;
+    ph->how.last_of_tile = p > 0 && (first || !small) && combines_tiles(k, p);
     ph->how.last_block = ph->how.last_of_tile || small;
     ph->barrier = !ph->how.last_block;
-    if (ph->how.last_block)
+}
+
+/* What is small the last block to come there does, instead of all behind a barrier: partial results, mostly, which it
+ * combines in the order that they always have. Those of columns the last of each tile's blocks combines, while other
+ * tiles are still being read. The others go on to the next barrier, or are done: where a kernel's only barrier is in front of
+ * its last phase nobody waits, so that the launch need not be one whose blocks are all there at a time. */
+static void finish_by_last_block(kn_kernel *k)
+{
+    int barriers = 0;
+    for (int i = 0; i < k->phases.len; i++)
+        barriers += k->phases.data[i].barrier;
+    for (int i = 0; i < k->phases.len; i++)
+        if (may_finish(k, i))
+            finish_phase(k, i, barriers > 1);
+    if (barriers == 1 && k->phases.data[k->phases.len - 1].how.last_block)
         kn_sum_by_atomics(k);
 }
 

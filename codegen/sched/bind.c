@@ -166,17 +166,24 @@ static void choose_block(const kn_site *at, kn_kernel *k)
         k->threads /= 2;
 }
 
-/* May the last phase finish the tiles of the one before? Not those of rows. */
+/* May phase p finish the tiles of the one before (codegen/plan/assemble.c)? */
 static bool may_finish_tiles(const kn_kernel *k, int p)
 {
-    return p + 1 == k->phases.len && (p == 0 || !k->phases.data[p - 1].how.mixed);
+    const kn_phase *ph = &k->phases.data[p], *before = ph - 1;
+    if (p == 0 || !before->how.split || before->how.walk != KN_WALK_COLS ||
+        before->how.interleaved || !ph->barrier || !kn_others_wait_behind(k, p))
+        return false;
+    for (int i = 0; i < before->nest.stores.len; i++)
+        if (before->nest.stores.data[i].once && ph->nest.groups > kn_cols_width(ph))
+            return false;
+    return true;
 }
 
 /* The schedules of a kernel's shaped phases. */
 static void choose(const kn_site *at, kn_kernel *k)
 {
     for (int i = 0; i < k->phases.len; i++)
-        if (!k->phases.data[i].local && !may_finish_tiles(k, i))
+        if (i > 0 && !k->phases.data[i].local && !may_finish_tiles(k, i))
             kn_schedule_few_columns(&k->phases.data[i], at->target);
     for (int i = 0; i < k->phases.len; i++)
         if (k->phases.data[i].how.interleaved && !kn_locals_suit_interleaving(at, k, i))

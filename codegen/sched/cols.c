@@ -132,7 +132,7 @@ void kn_schedule_few_columns(kn_phase *ph, const kn_target *target)
     int bytes = 0;
     if (target->sm == 0 || ph->how.scatter_sum || ph->how.walk != KN_WALK_COLS || ph->universal ||
         ph->how.split || ph->how.cluster || ph->how.packed || ph->how.tile || ph->how.interleaved ||
-        ph->nest.reds.len == 0 ||
+        ph->nest.reds.len == 0 || ph->nest.members <= WHOLE_BLOCK / ph->how.lanes ||
         kn_ceil_div(ph->nest.groups, kn_cols_width(ph)) * 2 > target->units)
         return;
     for (int i = 0; i < ph->nest.values.len; i++)

@@ -17,10 +17,8 @@
 #include "codegen/sched/bind.h"
 
 enum {
-    /* Bytes of loads that a thread has in flight where it takes few members: more would only take registers. Of columns
-     * a thread waits for one partial result after the other. */
+    /* Bytes of loads that a thread has in flight where it takes few members: more would only take registers. */
     FEW_BYTES = 8,
-    FEW_BYTES_OF_COLUMNS = 32,
     FEW_STEPS = 2, /* of a local phase: no batch */
     SCATTERED = 4, /* steps over members that were found */
     /* Steps at a time: in a tile, where ptxas spills some of eight; of a register tile that is not stored; where
@@ -192,8 +190,9 @@ static int most_bytes(const loop_site *s)
 {
     const kn_phase *ph = s->ph;
     if (ph->local && ph->how.walk == KN_WALK_COLS)
-        return FEW_BYTES_OF_COLUMNS;
-    return takes_few_members(s) || (ph->how.last_block && !ph->how.last_of_tile) ? FEW_BYTES : 0;
+        return 0;
+    const bool last = ph->how.last_block && ph->how.walk != KN_WALK_COLS;
+    return takes_few_members(s) || last ? FEW_BYTES : 0;
 }
 
 /* What a step takes of an element, in additions. */
@@ -224,7 +223,8 @@ static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
         int elements = arrays == 1 && !s->on_chip ? SHARED_ELEMENTS : SHARED_ELEMENTS_OF_SEVERAL;
         return how->vec < elements ? elements / how->vec : 1;
     }
-    int steps = how->unroll ? how->unroll : kn_steps_at_once(bytes), few = most_bytes(s);
+    int steps = how->unroll ? how->unroll : kn_sweep_steps_at_once(s->ph, bytes),
+        few = most_bytes(s);
     if (l->over == KN_OVER_TILES && steps > TILE_STEPS)
         steps = TILE_STEPS;
     bool stores = how->walk == KN_WALK_COLS && kn_sweep_stores_elements(s->ph, s->sweep);

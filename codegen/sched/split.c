@@ -30,13 +30,31 @@ static bool merges_twice(const kn_phase *ph)
     return kn_has_state(ph, KN_STATE_MOMENTS) || kn_has_state(ph, KN_STATE_PEAK);
 }
 
-/* How long the threads of a block of columns wait, step after step, to merge so many partial results. */
-static double merging_columns_ns(const kn_phase *ph, const kn_machine *m, int64_t parts)
+/* Bytes of the partial results of a range of one group that merging reads. */
+static double bytes_merged(const kn_phase *ph)
 {
+    double bytes = 0;
+    for (int r = 0; r < ph->nest.reds.len; r++) {
+        const kn_red *red = &ph->nest.reds.data[r];
+        const int means = red->op == KN_OP_VAR ? 2 * kn_bytes(KN_F64) : 0; /* in both sweeps */
+        bytes += kn_bytes(red->dtype) + means;
+    }
+    return bytes;
+}
+
+/* How long blocks of columns take to merge partial results: their threads wait for four steps at a time, and where all blocks
+ * do it, since each goes on with what it has on chip, the last cache serves each range for each of them. */
+static double merging_columns_ns(const kn_phase *ph, const kn_machine *m, const kn_range *ranges)
+{
+    enum { AT_ONCE = 4 };
     const int64_t of_lanes = 512 / KN_COLS_LANES,
                   side = ph->how.interleaved ? kn_members_interleaved(ph) : 0,
                   rows = side > of_lanes ? side : of_lanes;
-    return (double)kn_ceil_div(parts, rows) * (merges_twice(ph) ? 2 : 1) * m->latency;
+    const double waits = (double)kn_ceil_div(kn_ceil_div(ranges->n, rows), AT_ONCE) *
+                         (merges_twice(ph) ? 2 : 1) * m->latency,
+                 parts = (double)ranges->n,
+                 bytes = bytes_merged(ph) * (double)ph->nest.groups * parts * parts;
+    return ranges->resident && bytes > waits * m->cache ? bytes / m->cache : waits;
 }
 
 /* Predicted nanoseconds of a phase once it is split, with a barrier for each combine. The split form is not planned
@@ -59,7 +77,7 @@ static double split_ns(const kn_phase *ph, const kn_buf *bufs, const kn_target *
         bytes *= least / kn_widest_element(ph, bufs);
     double split = m->launch + nearly * bytes / m->memory + stages * m->grid;
     if (ph->how.walk == KN_WALK_COLS)
-        split += stages * merging_columns_ns(ph, m, ranges->n);
+        split += stages * merging_columns_ns(ph, m, ranges);
     return split + (stages + 1) * (m->latency + m->block);
 }
 
@@ -144,12 +162,9 @@ static kn_range ranges_of(const kn_site *at, const kn_phase *ph, bool forced)
 /* Predicted nanoseconds of what has the ranges, with all of its sweeps, and of merging its partial results. */
 static double ranges_ns(const kn_site *at, const kn_phase *ph, const kn_range *ranges)
 {
-    enum {
-        AT_ONCE = 4
-    }; /* steps of a phase that merges; a local phase takes one after the other */
     const kn_phase split = kn_with_ranges(ph, ranges);
-    const double merging = merging_columns_ns(ph, kn_machine_of(at->target), ranges->n);
-    return kn_predict_phase_ns(at, &split) + (ranges->resident ? merging : merging / AT_ONCE);
+    return kn_predict_phase_ns(at, &split) +
+           merging_columns_ns(ph, kn_machine_of(at->target), ranges);
 }
 
 /* Interleaves the phase and sets its ranges, if it will be interleaved with them, and quicker so than with those that it has. */

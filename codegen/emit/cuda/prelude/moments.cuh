@@ -1,7 +1,17 @@
 // Welford's running mean and sum of squared deviations. The reciprocal need not be exact: later deviations correct the mean's
 // error. Accumulators of equally many members share it.
 __device__ __forceinline__ float kn_reciprocal(float n) { return __fdividef(1, n); }
+#ifdef __CUDACC_RTC__ // within 2^-52, of a count; a division has a branch, in front of which the next step's loads cannot be
+__device__ __forceinline__ double kn_reciprocal(double n)
+{
+    double r;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(n)); // within 2^-20
+    r = __fma_rn(r, __fma_rn(-n, r, 1), r);
+    return __fma_rn(r, __fma_rn(-n, r, 1), r);
+}
+#else
 __device__ __forceinline__ double kn_reciprocal(double n) { return 1 / n; }
+#endif
 template <class T> struct kn_moments {
     T n, mean, m2;
     __device__ __forceinline__ void add(T x, T count, T reciprocal)
