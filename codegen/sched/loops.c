@@ -34,7 +34,9 @@ enum {
     SHARED_ELEMENTS_OF_SEVERAL = 8,
     /* Of all steps at a time, in additions: beyond that a thread computes long enough for others to load, and more code
      * costs only compile time. */
-    MOST_ADDITIONS = 1536,
+    MOST_ADDITIONS = 512,
+    /* The same of steps that read shared memory alone: it answers soon. */
+    MOST_ADDITIONS_SHARED = 32,
     /* The most batches for which each step is guarded, so that the last one needs not be whole. */
     FEW_BATCHES = 8,
 };
@@ -207,6 +209,14 @@ static int additions_of(const loop_site *s)
     return sum;
 }
 
+/* As many steps of so many additions as have no more than `most`. */
+static int at_most(int steps, int additions, int most)
+{
+    while (steps > 1 && steps * additions > most)
+        steps /= 2;
+    return steps;
+}
+
 static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
 {
     const kn_schedule *how = &s->ph->how;
@@ -221,7 +231,8 @@ static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
     }
     if (arrays && !bytes) {
         int elements = arrays == 1 && !s->on_chip ? SHARED_ELEMENTS : SHARED_ELEMENTS_OF_SEVERAL;
-        return how->vec < elements ? elements / how->vec : 1;
+        int steps = how->vec < elements ? elements / how->vec : 1;
+        return at_most(steps, additions_of(s) * how->vec, MOST_ADDITIONS_SHARED);
     }
     int steps = how->unroll ? how->unroll : kn_sweep_steps_at_once(s->ph, bytes),
         few = most_bytes(s);
@@ -233,9 +244,7 @@ static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
         steps = crowded;
     while (few && steps > 1 && steps * bytes > few)
         steps /= 2;
-    while (steps > 1 && steps * how->vec * additions_of(s) > MOST_ADDITIONS)
-        steps /= 2;
-    return steps;
+    return at_most(steps, additions_of(s) * how->vec, MOST_ADDITIONS);
 }
 
 /* Does the sweep load more vectors beside what registers hold than there are registers for, or would what it computes with
