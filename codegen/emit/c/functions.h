@@ -128,12 +128,14 @@ static inline float kn_exp_part(float x, float *s)
 #if defined(__x86_64__) && !defined(__clang__)
 #define KN_HIDE(x) __asm__("" : "+x"(x))
 #else
-#define KN_HIDE(x) (void)0
+#define KN_HIDE(x) (void)(x)
 #endif
 
 /* exp(-107) is 0, and exp(89) infinite. */
-static const float kn_least_exp_f32 = -107.0f, kn_most_exp_f32 = 89.0f;
-static const double kn_least_exp_f64 = -747.0, kn_most_exp_f64 = 710.0;
+static const float kn_least_exp_f32 __attribute__((unused)) = -107.0f;
+static const float kn_most_exp_f32 __attribute__((unused)) = 89.0f;
+static const double kn_least_exp_f64 __attribute__((unused)) = -747.0;
+static const double kn_most_exp_f64 __attribute__((unused)) = 710.0;
 #define KN_HIDE_LIMITS_f32                                                                         \
     float kn_least_exp_f32 = -107.0f, kn_most_exp_f32 = 89.0f;                                     \
     KN_HIDE(kn_least_exp_f32);                                                                     \
