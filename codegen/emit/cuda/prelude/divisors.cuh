@@ -3,7 +3,7 @@
 // 1990). For f32 one correction is enough: before it the quotient is less than 1.5 ulp off, and after it wrong only if the
 // exact one is nearer to the middle of two numbers than 8 / (2^25 by), for `by` from 1 to 2; tests/unit/test_divisors.c tries
 // all such cases. Where the remainder could underflow, for infinities and NaN, and for divisors of extreme size, the quotient
-// is kn_divide()'s, which is there for each lane and step.
+// is a division's.
 template <class T> struct kn_divisor {
     T by, reciprocal;
 };
@@ -36,7 +36,7 @@ __device__ __forceinline__ double kn_correct(double q, double x, const kn_diviso
         const bool zero = x == 0 && product == 0;                                                  \
         if (zero || abs(q) > small)                                                                \
             return zero ? product : q;                                                             \
-        return kn_divide(x, d.by);                                                                 \
+        return x / d.by;                                                                           \
     }                                                                                              \
     __device__ __forceinline__ T operator/(T x, const kn_divisor<T> &d)                            \
     {                                                                                              \

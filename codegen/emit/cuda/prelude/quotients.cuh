@@ -1,5 +1,5 @@
-// A quotient that is computed once for a group of a cluster, or where a product with a reciprocal is not exact. Division has a
-// subroutine for extreme operands, which costs registers and compile time (docs/lab/division.md). In double no float is extreme, so none is needed. The quotient of two
+// A quotient that is computed once for a group of a cluster. Division has a subroutine for extreme operands, which costs
+// registers and compile time (docs/lab/division.md). In double no float is extreme, so none is needed. The quotient of two
 // floats is the middle of two floats or at least 2^-49 from it, relatively; so the double nearest to the quotient, or the
 // next, rounds to the float that division gives. For zeros, infinities and NaN the product with the reciprocal is the
 // quotient. Blocks outside clusters, which divide for each of their groups, would be slower with it.
@@ -28,4 +28,3 @@ __device__ __forceinline__ float kn_divide(float a, float b)
 #else
 __device__ __forceinline__ float kn_divide(float a, float b) { return a / b; }
 #endif
-__device__ __forceinline__ double kn_divide(double a, double b) { return a / b; }
