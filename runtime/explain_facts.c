@@ -145,10 +145,12 @@ static void divisible(needs *all, const char *size, int by)
     kn_push(all->a, &all->sizes, ((size_need){size, by}));
 }
 
+static bool begins_anywhere(const kn_phase *ph) { return ph->how.unaligned || ph->how.by_run; }
+
 /* How vectors lie; `va` is the axis that they go along. */
 static void add_vectors(needs *all, const kn_phase *ph, int va)
 {
-    if (ph->how.unaligned || ph->how.by_run)
+    if (begins_anywhere(ph))
         add(&all->walked,
             kn_sprintf(all->a, "rows along %s begin alike in all arrays, within vectors of %d",
                        kn_explain_axis(all->s, ph, va), ph->how.vec));
@@ -186,6 +188,8 @@ static void add_access(needs *all, const kn_kernel *k, const kn_phase *ph, int i
         return;
     if (transpose && vec > 1)
         divisible(all, ph->nest.axes[along].name, vec);
+    if (!transpose && begins_anywhere(ph)) /* its edges go element by element */
+        return;
     int bytes = vec * kn_bytes(b->dtype);
     bytes = bytes < 16 ? bytes : 16;
     array->aligned = bytes > array->aligned ? bytes : array->aligned;

@@ -263,9 +263,9 @@ static bool combines_few(const kn_phase *p)
 
 int kn_sweep_steps_at_once(const kn_phase *p, int bytes)
 {
-    /* Of one load a step; of more, which have as many accumulators, four of moments. Vectors of a local phase leave their host
-     * too few registers. */
-    enum { LOAD = 16, OF_A_LOAD = 128, OF_SEVERAL = 80, OF_LOCAL_VECTORS = 32 };
+    /* Of one load a step; less of more, which have as many accumulators. Vectors of a local phase leave their host too few
+     * registers. */
+    enum { LOAD = 16, OF_A_LOAD = 128, OF_SEVERAL = 64, OF_LOCAL_VECTORS = 32 };
     if (!combines_few(p))
         return kn_steps_at_once(bytes);
     return kn_steps_for(bytes, p->local && p->how.vec > 1 ? OF_LOCAL_VECTORS

@@ -83,7 +83,7 @@ static inline void kn_widen_bf16(f32 *to, const void *from, int lanes)
 
 /* f32 rounded to bf16, each as the upper half of 4 bytes; the bits of a NaN are others than one by one has. AVX512_BF16 has an
  * instruction for it that takes subnormal numbers for 0. */
-static inline kn_halves_u32 kn_bf16_above(const f32 *from)
+static inline void kn_bf16_above(kn_halves_u32 *to, const f32 *from)
 {
     kn_halves_f32 x;
     __builtin_memcpy(&x, from, sizeof x);
@@ -91,10 +91,10 @@ static inline kn_halves_u32 kn_bf16_above(const f32 *from)
 #if defined(__AVX512F__) && !defined(__clang__)
     const kn_halves_i32 nearest = (kn_halves_i32)(u + 0x7fff + (u >> 16 & 1)),
                         nan = (kn_halves_i32){0} - 1;
-    return (kn_halves_u32)__builtin_ia32_blendmd_512_mask(
+    *to = (kn_halves_u32)__builtin_ia32_blendmd_512_mask(
         nearest, nan, (unsigned short)__builtin_ia32_cmpps512_mask(x, x, 4, (unsigned short)-1, 4));
 #else
-    return (u + 0x7fff + (u >> 16 & 1)) | (kn_halves_u32)(x != x);
+    *to = (u + 0x7fff + (u >> 16 & 1)) | (kn_halves_u32)(x != x);
 #endif
 }
 
@@ -107,7 +107,9 @@ static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
     const kn_both_halves upper = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
                                   1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
     for (int j = 0; j < lanes; j += KN_HALVES) {
-        const kn_both_halves h = __builtin_shuffle((kn_both_halves)kn_bf16_above(from + j), upper);
+        kn_halves_u32 above;
+        kn_bf16_above(&above, from + j);
+        const kn_both_halves h = __builtin_shuffle((kn_both_halves)above, upper);
         __builtin_memcpy((u16 *)to + j, &h, sizeof h / 2);
     }
 }
@@ -116,10 +118,13 @@ static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
 {
     for (int j = 0; j < lanes; j += 16) {
         const int more = lanes - j > 8;
-        const kn_halves_u32 a = kn_bf16_above(from + j) >> 16;
-        const kn_halves_u32 b = more ? kn_bf16_above(from + j + 8) >> 16 : a;
-        const kn_four_i64 h = __builtin_ia32_permdi256(
-            (kn_four_i64)__builtin_ia32_packusdw256((kn_halves_i32)a, (kn_halves_i32)b), 0xd8);
+        kn_halves_u32 a, b;
+        kn_bf16_above(&a, from + j);
+        kn_bf16_above(&b, from + (more ? j + 8 : j));
+        const kn_four_i64 h =
+            __builtin_ia32_permdi256((kn_four_i64)__builtin_ia32_packusdw256(
+                                         (kn_halves_i32)(a >> 16), (kn_halves_i32)(b >> 16)),
+                                     0xd8);
         __builtin_memcpy((u16 *)to + j, &h, more ? 32 : 16);
     }
 }
@@ -127,7 +132,9 @@ static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
 static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
 {
     for (int j = 0; j < lanes; j += KN_HALVES) {
-        const kn_halves h = __builtin_convertvector(kn_bf16_above(from + j) >> 16, kn_halves);
+        kn_halves_u32 above;
+        kn_bf16_above(&above, from + j);
+        const kn_halves h = __builtin_convertvector(above >> 16, kn_halves);
         __builtin_memcpy((u16 *)to + j, &h, sizeof h);
     }
 }
