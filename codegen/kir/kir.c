@@ -140,6 +140,14 @@ bool kn_is_shared_local(const kn_kernel *k, int p)
     return shared;
 }
 
+bool kn_shares_locals(const kn_kernel *k, int p)
+{
+    for (int i = kn_first_local(k, p); i < p; i++)
+        if (kn_is_shared_local(k, i))
+            return true;
+    return false;
+}
+
 /* Numbers of work items fit in 32 bits; more would only be assigned less evenly. */
 static int64_t at_most(int64_t items)
 {

@@ -139,6 +139,8 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         return broken(k, p, "behind a phase of the last block, which has no barrier, is one");
     if (ph->how.last_block && kn_phase_resident(ph))
         return broken(k, p, "the last block has nothing of what others have on chip");
+    if (ph->how.last_block && kn_shares_locals(k, p))
+        return broken(k, p, "local phases of what the last block does are of no other");
     if (ph->how.beside && (p == 0 || ph->local || ph->barrier || ph->how.last_block ||
                            ph->how.cluster || ph->how.mixed || kn_phase_resident(ph)))
         return broken(k, p, "phases side by side wait for nobody, and share no blocks");

@@ -132,14 +132,14 @@ static bool combines_tiles(const kn_kernel *k, int p)
     return kn_ceil_div(ph->nest.groups, (int64_t)kn_cols_width(ph)) < KN_BARRIER_WORDS;
 }
 
-/* Phase p waits at a barrier, and stores a result a group: can the last block do it? Not what blocks have on chip. Other blocks
- * then go on to the next barrier, and what counts blocks is used once between two. */
+/* Phase p waits at a barrier, and stores a result a group: can the last block do it? Not what blocks have on chip, nor
+ * behind local phases that others need, too, and compute in front of it. Other blocks then go on to the next barrier, and what counts blocks is used once between two. */
 static bool may_finish(const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
     const int before = kn_first_local(k, p) - 1;
     return ph->barrier && !kn_phase_stores_elements(ph) && !kn_phase_resident(ph) &&
-           kn_others_wait_behind(k, p) &&
+           !kn_shares_locals(k, p) && kn_others_wait_behind(k, p) &&
            (before < 0 || !k->phases.data[before].how.last_block);
 }
 

@@ -103,12 +103,14 @@ bool kn_c_is_long(const kn_c_writing *g, int loop)
 int kn_c_rows_at_once(const kn_c_writer *w)
 {
     const kn_nest *nest = &w->ph->nest;
-    bool late = false;
+    if (w->mode != KN_C_SHORT || w->ordered || nest->nsweeps <= 1)
+        return 1;
     for (int i = 0; i < nest->values.len; i++) {
         const kn_value *v = &nest->values.data[i];
-        late |= w->needed[i] && !kn_c_is_group(v) &&
-                (kn_c_takes_function(w->ph, i) ||
-                 (v->kind == KN_V_LOAD && kn_c_is_adjacent(w, i) && kn_bytes(v->dtype) <= 2));
+        if (w->needed[i] && !kn_c_is_group(v) &&
+            (kn_c_takes_function(w->ph, i) ||
+             (v->kind == KN_V_LOAD && kn_c_is_adjacent(w, i) && kn_bytes(v->dtype) <= 2)))
+            return nest->nsweeps;
     }
-    return w->mode == KN_C_SHORT && !w->ordered && late && nest->nsweeps > 1 ? nest->nsweeps : 1;
+    return 1;
 }
