@@ -17,9 +17,9 @@
 enum {
     MOST_TURNS = 1000,
     AT_ONCE = 4,    /* runs of a turn, back to back; the first does not count */
-    LEAST_TURNS = 5 /* of a long workload */
+    LEAST_TURNS = 5 /* also of a workload that takes longer than MOST_MS */
 };
-#define MOST_MS 3000.0 /* of a workload, where the least turns take no longer */
+#define MOST_MS 3000.0 /* after which a workload gets no more than LEAST_TURNS */
 
 typedef enum how { INTERPRETED, COMPILED, PLAIN, HOWS } how;
 
@@ -65,6 +65,10 @@ static int make_args(const workload *w, kiln_arg *args, int64_t *sizes)
             *sizes++ = extent_of(w, a->letters[args[n].rank]);
         const int64_t count = count_of(&args[n]);
         args[n].data = malloc(8 * (size_t)count);
+        if (!args[n].data) {
+            fprintf(stderr, "out of memory: %s\n", w->name);
+            exit(3);
+        }
         for (int64_t i = 0; i < count; i++)
             if (a->dtype == KILN_I32)
                 ((int32_t *)args[n].data)[i] = (int32_t)((uint64_t)i * 2654435761u % rows);

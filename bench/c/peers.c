@@ -389,7 +389,7 @@ void c_bias_gradient(void *const *arg, const int64_t *size)
         }
 }
 
-/* Of columns: means first, then squares of what differs from them. */
+/* Of columns: means first, then squared deviations from them. */
 void c_moments(void *const *arg, const int64_t *size)
 {
     const float *x = arg[0];

@@ -264,8 +264,7 @@ bool listed_workload(workload *to, int index)
 enum {
     LEAST = 4,         /* an extent, */
     LEAST_SHARED = 16, /* or that of the axis whose groups threads share */
-    LEAST_TABLE = 256, /* rows of a table that is no argument of the largest size, */
-    MOST_TABLE = 8192,
+    MOST_TABLE = 8192, /* rows of a table that is not one of the largest arguments */
 };
 
 /* In [0, 1). */
@@ -299,7 +298,8 @@ void drawn_workload(workload *to, uint64_t seed, int index)
     *to = (workload){.f = f};
     for (int i = 0; i < MOST_ARGS && f->args[i].name; i++)
         large += strlen(f->args[i].letters) == strlen(f->most);
-    double left = log_uniform(&state, 65536, 268435456) / sizeof(float) / large;
+    const double all = log_uniform(&state, 65536, 268435456) / sizeof(float) / large;
+    double left = all;
     for (size_t i = strlen(f->most); i-- > 1;) {
         const char l = f->most[i];
         const double least = l == f->shared ? LEAST_SHARED : LEAST,
@@ -311,8 +311,10 @@ void drawn_workload(workload *to, uint64_t seed, int index)
     to->extents[f->most[0] - 'A'] = odd_or_round(&state, left < LEAST ? LEAST : left);
     char letters[MOST_LETTERS + 1];
     for (const char *l = letters_of(f, letters); *l; l++)
-        if (!extent_of(to, *l))
-            to->extents[*l - 'A'] =
-                odd_or_round(&state, log_uniform(&state, LEAST_TABLE, MOST_TABLE));
+        if (!extent_of(to, *l)) { /* rows of a table, which is no larger than what is drawn */
+            const double rows = all / (double)extent_of(to, 'C');
+            to->extents[*l - 'A'] = odd_or_round(
+                &state, log_uniform(&state, LEAST_SHARED, rows < MOST_TABLE ? rows : MOST_TABLE));
+        }
     name_it(to);
 }

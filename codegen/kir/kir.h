@@ -84,7 +84,7 @@ bool kn_others_wait_behind(const kn_kernel *k, int p);
 const kn_value *kn_local_export(const kn_kernel *k, int p, int index, int *phase);
 /* Do phases after the host of local phase p see its exports? Each block then computes it before the host begins. */
 bool kn_is_shared_local(const kn_kernel *k, int p);
-/* Is any local phase of phase p? */
+/* Has phase p a local phase that is shared? */
 bool kn_shares_locals(const kn_kernel *k, int p);
 
 /* Does phase p run side by side with another? Else it has the grid to itself. */

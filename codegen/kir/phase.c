@@ -263,8 +263,8 @@ static bool combines_few(const kn_phase *p)
 
 int kn_sweep_steps_at_once(const kn_phase *p, int bytes)
 {
-    /* Of one load a step; less of more, which have as many accumulators. Vectors of a local phase leave their host too few
-     * registers. */
+    /* More for one load a step; less for several, each of which needs accumulators of its own. Vectors of a local phase would
+     * leave its host too few registers. */
     enum { LOAD = 16, OF_A_LOAD = 128, OF_SEVERAL = 64, OF_LOCAL_VECTORS = 32 };
     if (!combines_few(p))
         return kn_steps_at_once(bytes);

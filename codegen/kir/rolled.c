@@ -66,28 +66,28 @@ bool kn_is_rolled(const kn_phase *p, int axis, int i, kn_rolled *out)
            find_pieces(p, axis, v, out);
 }
 
-void kn_drop_rolled_indices(kn_arena *a, const kn_phase *p, int axis, bool *need)
+void kn_drop_rolled_indices(kn_arena *a, const kn_phase *p, int axis, int sweep, bool *need)
 {
     const int n = p->nest.values.len;
-    bool *spared = NULL, *taken = NULL; /* by such gathers and what is dropped; by others */
+    bool *spared,
+        *taken; /* by such gathers and what is dropped; by others, stores and reductions */
     kn_rolled of;
+    int last = n - 1;
+    while (last >= 0 && !(need[last] && kn_is_rolled(p, axis, last, &of)))
+        last--;
+    if (last < 0)
+        return;
+    spared = KN_NEW_ARRAY(a, bool, n + 1);
+    taken = KN_NEW_ARRAY(a, bool, n + 1);
+    kn_phase_takes(p, sweep, taken);
     for (int i = n - 1; i >= 0; i--) {
         const kn_value *v = value_at(p, i);
         if (!need[i])
             continue;
-        const bool rolled = v->kind == KN_V_GATHER && kn_is_rolled(p, axis, i, &of);
-        if (rolled && !spared) {
-            spared = KN_NEW_ARRAY(a, bool, n + 1);
-            taken = KN_NEW_ARRAY(a, bool, n + 1);
-            for (int k = i + 1; k < n; k++)
-                for (int j = 0; need[k] && j < value_at(p, k)->nin; j++)
-                    taken[value_at(p, k)->in[j]] = true;
-        }
-        if (!spared)
-            continue;
         const bool drops = spared[i] && !taken[i];
+        bool *by = drops || kn_is_rolled(p, axis, i, &of) ? spared : taken;
         need[i] = !drops;
         for (int k = 0; k < v->nin; k++)
-            (rolled || drops ? spared : taken)[v->in[k]] = true;
+            by[v->in[k]] = true;
     }
 }

@@ -14,7 +14,7 @@ typedef struct kn_rolled {
 /* Is value i of the phase one, where lanes run along this axis? */
 bool kn_is_rolled(const kn_phase *p, int axis, int i, kn_rolled *out);
 
-/* Of the values that are needed, those that only make indices of such gathers no longer are. */
-void kn_drop_rolled_indices(kn_arena *a, const kn_phase *p, int axis, bool *need);
+/* Clears `need` of the values of sweep `sweep` that serve only as indices of such gathers. */
+void kn_drop_rolled_indices(kn_arena *a, const kn_phase *p, int axis, int sweep, bool *need);
 
 #endif

@@ -115,6 +115,20 @@ static kn_status verify_interleaved(const kn_kernel *k, int p)
     return KN_OK;
 }
 
+static kn_status verify_last_block(const kn_kernel *k, int p)
+{
+    const kn_phase *ph = &k->phases.data[p];
+    if (!ph->how.last_block)
+        return KN_OK;
+    if (ph->barrier || !kn_others_wait_behind(k, p))
+        return broken(k, p, "a phase of the last block has no barrier in front, but one behind it");
+    if (kn_phase_resident(ph))
+        return broken(k, p, "the last block cannot read what other blocks hold on chip");
+    if (kn_shares_locals(k, p))
+        return broken(k, p, "later phases read local phases that only the last block runs");
+    return KN_OK;
+}
+
 static kn_status verify_phase(const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
@@ -135,12 +149,7 @@ static kn_status verify_phase(const kn_kernel *k, int p)
     if (ph->how.mixed &&
         (ph->how.split || ph->local || ph->how.walk != KN_WALK_ROWS || !ph->how.steps))
         return broken(k, p, "a mixed phase has whole rows of a known number of steps");
-    if (ph->how.last_block && (ph->barrier || !kn_others_wait_behind(k, p)))
-        return broken(k, p, "behind a phase of the last block, which has no barrier, is one");
-    if (ph->how.last_block && kn_phase_resident(ph))
-        return broken(k, p, "the last block has nothing of what others have on chip");
-    if (ph->how.last_block && kn_shares_locals(k, p))
-        return broken(k, p, "local phases of what the last block does are of no other");
+    KN_TRY(verify_last_block(k, p));
     if (ph->how.beside && (p == 0 || ph->local || ph->barrier || ph->how.last_block ||
                            ph->how.cluster || ph->how.mixed || kn_phase_resident(ph)))
         return broken(k, p, "phases side by side wait for nobody, and share no blocks");

@@ -81,7 +81,7 @@ void kn_model_find_needs(kn_model *m, const kn_phase *ph)
         bool *need = m->needs + (int64_t)sweep * n;
         kn_phase_needs(ph, sweep, need);
         if (m->target->sm == 0) /* a CPU copies what is rolled, whatever finds the indices */
-            kn_drop_rolled_indices(m->k->arena, ph, kn_phase_vector_axis(ph), need);
+            kn_drop_rolled_indices(m->k->arena, ph, kn_phase_vector_axis(ph), sweep, need);
     }
 }
 

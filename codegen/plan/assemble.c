@@ -86,11 +86,12 @@ static void place_in_mailboxes(kn_kernel *k)
     }
 }
 
-/* What a block reads alone in the time that a barrier takes, and how many work items it may have: where the launch is a
- * cooperative one anyhow, sweeps over them. */
+/* What a block reads alone in the time that a barrier takes; how many work items it may have, and how many work items times
+ * sweeps if the launch is cooperative anyhow. */
 enum { LAST_BLOCK_BYTES = 64 * 1024, LAST_BLOCK_TURNS = 4, SWEEPS_OF_COOPERATIVE = 2 };
 
-/* Is what is loaded for a group stored for that very group, or for all by one of them, which a single tile has too? */
+/* Is what is loaded for a group stored for that very group? One group may also store it for all, if a single tile has them
+ * all. */
 static bool same_groups(const kn_phase *ph, const kn_store *st, const kn_access *loaded)
 {
     for (int a = 0; a < ph->nest.ngroup; a++)
@@ -132,8 +133,9 @@ static bool combines_tiles(const kn_kernel *k, int p)
     return kn_ceil_div(ph->nest.groups, (int64_t)kn_cols_width(ph)) < KN_BARRIER_WORDS;
 }
 
-/* Phase p waits at a barrier, and stores a result a group: can the last block do it? Not what blocks have on chip, nor
- * behind local phases that others need, too, and compute in front of it. Other blocks then go on to the next barrier, and what counts blocks is used once between two. */
+/* May the last block do phase p, which waits at a barrier and stores a result a group? Not if it reads what blocks hold on
+ * chip, nor if later phases need its local phases, which every block computes. The other blocks go on to the next grid
+ * barrier, or are done; between two barriers one phase at most does so, for all of them count in the same word. */
 static bool may_finish(const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];

@@ -166,12 +166,12 @@ static void choose_block(const kn_site *at, kn_kernel *k)
         k->threads /= 2;
 }
 
-/* May phase p finish the tiles of the one before (codegen/plan/assemble.c)? */
+/* May phase p > 0 finish the tiles of the one before (codegen/plan/assemble.c)? */
 static bool may_finish_tiles(const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p], *before = ph - 1;
-    if (p == 0 || !before->how.split || before->how.walk != KN_WALK_COLS ||
-        before->how.interleaved || !ph->barrier || !kn_others_wait_behind(k, p))
+    if (!before->how.split || before->how.walk != KN_WALK_COLS || before->how.interleaved ||
+        !ph->barrier || !kn_others_wait_behind(k, p))
         return false;
     for (int i = 0; i < before->nest.stores.len; i++)
         if (before->nest.stores.data[i].once && ph->nest.groups > kn_cols_width(ph))

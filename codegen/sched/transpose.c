@@ -193,8 +193,8 @@ static void transpose_accesses(const kn_site *at, kn_phase *ph)
     kn_schedule_as(at->arena, ph, ph->how.vec);
 }
 
-/* As many tiles as before, none of which is much larger than another: the last one of 175 members by 128 would have 47. They are of
- * few different numbers of members, so that sizes share kernels, and where these are aligned, of whole bursts of memory. */
+/* As many tiles as before, as even as possible: 128 members would leave the last of two tiles 47 of 175. Extents are rounded up,
+ * so that sizes share kernels, and aligned tiles have whole bursts of memory. */
 static int even_tile(const kn_phase *ph)
 {
     enum { LEAST = 64, PART = 16, ALIGNED_PART = 32 };

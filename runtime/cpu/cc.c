@@ -88,7 +88,7 @@ static const char *const always[] = {
 /* Threading jumps makes branches of selections by constants, as of clip(x, 0, 1), before loops become vectors.
  * Splitting paths moves the conversion of KN_TO_i64(x) to a float behind that of x to an integer, and gcc takes both for
  * trunc(x) then, which keeps -0: that is wrong, unless traps are honoured, which would leave no vectors.
- * Scheduling before registers are given out lets the vectors of a loop take turns: a processor that waits for one of them to
+ * Scheduling before registers are given out interleaves the vectors of a loop: a processor that waits for one of them to
  * end, as for the polynomial of exp, sees only some sixty operations ahead.
  * Half of a linker's time is the C library, whose functions are found without it: each process has them. */
 static const char *const of_gcc[] = {"-fno-thread-jumps", "-fno-tree-pre",    "-fno-split-paths",

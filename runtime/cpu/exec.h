@@ -1,4 +1,5 @@
-/* Runs a planned kernel, one phase after the other: by machine code where there is some (native.h), else interpreted. */
+/* Runs a planned kernel, one phase after the other, each divided among the pool's threads (divide.h): by machine code where
+ * there is some (native.h), else interpreted (interpret.h). */
 #ifndef KN_RUNTIME_CPU_EXEC_H
 #define KN_RUNTIME_CPU_EXEC_H
 

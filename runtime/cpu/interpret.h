@@ -4,7 +4,7 @@
 
 #include "runtime/cpu/divide.h"
 
-/* KN_MEMORY, or what a user-defined reduction returns. */
+/* KN_MEMORY, or what the pool returns. */
 kn_status kn_cpu_interpret(const kn_cpu_plan *plan, kn_job *job, const kn_cpu_machine *machine);
 
 #endif

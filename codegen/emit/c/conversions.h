@@ -113,7 +113,7 @@ static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
         __builtin_memcpy((u16 *)to + j, &h, sizeof h / 2);
     }
 }
-#elif defined(__AVX2__) && !defined(__clang__)
+#elif defined(__AVX2__) && !defined(__AVX512F__) && !defined(__clang__)
 static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
 {
     for (int j = 0; j < lanes; j += 16) {
@@ -140,9 +140,9 @@ static inline void kn_narrow_bf16(void *to, const f32 *from, int lanes)
 }
 #endif
 
-/* to[0..left) are the last `left` elements, less than KN_FOLD_LANES, of a row that ends at `end` and has that many at least; zeros
- * follow. Nothing past the end is read. Vectors that a loop reads next were stored as a whole: those that several stores made
- * wait until these have left the processor, and so does all that a row computes behind its last vector. */
+/* to[0..left) are the last `left` elements, fewer than KN_FOLD_LANES, of a row of at least KN_FOLD_LANES elements that ends at `end`;
+ * zeros follow. Nothing past the end is read. Each vector is stored as a whole: a load that spans several earlier stores waits
+ * until these have reached the cache, and the rest of the row waits with it. */
 #if defined(__AVX512BW__) && defined(__AVX512VL__) && !defined(__clang__)
 static inline void kn_last_1(void *to, const void *end, int left)
 {

@@ -159,7 +159,7 @@ bool kn_c_gains_by_vectors(kn_c_writing *g, int loop, int accumulated)
     return bytes > 0 && (slow || accumulated > 8 * bytes);
 }
 
-/* Deviations are of f64. What is computed would go to memory and back for that: cosines of rows were slower by it. */
+/* Only variances, which accumulate in f64, and only of what is read: what is computed would go to memory and back for it. */
 bool kn_c_widens_terms(const kn_c_writing *g, int r)
 {
     const kn_red *red = &g->w->ph->nest.reds.data[r];

@@ -123,8 +123,8 @@ static inline float kn_exp_part(float x, float *s)
     return KN_FMA(p, r, 0x1p+100f);
 }
 
-/* A minimum or maximum is one instruction, of which a NaN, that compares false, is the result. But with a constant gcc makes a
- * comparison and a selection of it: to generated functions limits are variables that it does not see through. */
+/* `limit > x ? limit : x` is one instruction, and gives x if x is NaN. Of a constant limit gcc makes a comparison and a
+ * selection; so limits are variables in generated functions, of values that it cannot see. */
 #if defined(__x86_64__) && !defined(__clang__)
 #define KN_HIDE(x) __asm__("" : "+x"(x))
 #else

@@ -4,8 +4,9 @@
 #define KN_ADD_RUNS
 
 enum {
-    KN_PLANE_MOST = 512, /* elements whose places are kept */
-    KN_RUNS_AHEAD = 16   /* of the run, or plane, that is fetched */
+    KN_PLANE_MOST = 512, /* elements of a plane, whose offsets are on the stack */
+    KN_RUNS_AHEAD = 16,  /* how many runs, or planes, ahead is fetched */
+    KN_RUN_AXES = 16     /* at most: KN_MAX_RANK (pack.c) */
 };
 
 #if defined(__clang__)
@@ -17,7 +18,7 @@ enum {
 /* The axes that lanes run along: extents, and elements from one index to the next. */
 typedef struct kn_runs {
     int n;
-    i64 extent[16], step[16];
+    i64 extent[KN_RUN_AXES], step[KN_RUN_AXES];
 } kn_runs;
 
 static inline void kn_add_runs(kn_runs *r, i64 extent, i64 step)
@@ -33,16 +34,16 @@ static inline void kn_add_runs(kn_runs *r, i64 extent, i64 step)
     r->step[r->n++] = step;
 }
 
-/* Where the elements of a plane are, whose axes are the last ones from `first` on. */
-static __attribute__((noinline)) void kn_find_places(const kn_runs *r, int first, i64 *place)
+/* The offsets of the elements of a plane, whose axes are the last ones from `first` on. */
+static __attribute__((noinline)) void kn_find_offsets(const kn_runs *r, int first, i64 *offset)
 {
     i64 m = 1;
-    place[0] = 0;
+    offset[0] = 0;
     for (int a = r->n - 1; a >= first; a--) {
         for (i64 e = 1; e < r->extent[a]; e++)
             KN_LANES
         for (i64 j = 0; j < m; j++)
-            place[e * m + j] = place[j] + e * r->step[a];
+            offset[e * m + j] = offset[j] + e * r->step[a];
         m *= r->extent[a];
     }
 }
@@ -55,20 +56,21 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
     u64 part[2];
 } kn_word_u128;
 
-/* Lanes [i, i + n) of one block: by runs of `len` where these are long; else one by one, each by its place in a plane of the last
- * axes, which is the same for all indices of the axes before these. Of planes far apart no processor sees the next one coming. */
-#define KN_EACH_RUN(name, dense_type, apart_type, one, run, fetch)                                 \
+/* Lanes [i, i + n) of a block: run by run, if a run has KN_FOLD_LANES elements or is all there is; else one by one, by a table of the
+ * offsets within a plane, which is the last axes that have KN_PLANE_MOST elements at most. Runs and planes are fetched ahead,
+ * for hardware does not foresee large strides. */
+#define KN_EACH_RUN(name, dense_type, memory_type, one, run, fetch)                                \
     static __attribute__((noinline)) void name(const kn_runs *r, dense_type dense,                 \
-                                               apart_type apart, i64 i, i64 n)                     \
+                                               memory_type memory, i64 i, i64 n)                   \
     {                                                                                              \
-        i64 index[16], place[KN_PLANE_MOST], at = 0, plane = r->extent[r->n - 1];                  \
+        i64 index[KN_RUN_AXES], offset[KN_PLANE_MOST], at = 0, plane = r->extent[r->n - 1];        \
         const i64 step = r->step[r->n - 1];                                                        \
         int first = r->n - 1;                                                                      \
-        const truth together = plane >= KN_FOLD_LANES || first == 0;                               \
-        if (!together) {                                                                           \
+        const truth by_run = plane >= KN_FOLD_LANES || first == 0;                                 \
+        if (!by_run) {                                                                             \
             while (first > 0 && plane * r->extent[first - 1] <= KN_PLANE_MOST)                     \
                 plane *= r->extent[--first];                                                       \
-            kn_find_places(r, first, place);                                                       \
+            kn_find_offsets(r, first, offset);                                                     \
         }                                                                                          \
         i64 k = i % plane;                                                                         \
         i /= plane;                                                                                \
@@ -78,12 +80,12 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
             at += index[a] * r->step[a];                                                           \
         }                                                                                          \
         const i64 ahead = first > 0 ? KN_RUNS_AHEAD * r->step[first - 1] : 0;                      \
-        const i64 last = together ? (plane - 1) * step : place[plane - 1];                         \
+        const i64 last = by_run ? (plane - 1) * step : offset[plane - 1];                          \
         for (i64 done = 0, len; done < n; done += len) {                                           \
             len = KN_MIN(plane - k, n - done);                                                     \
-            fetch(apart + at + ahead);                                                             \
-            fetch(apart + at + ahead + last);                                                      \
-            if (together)                                                                          \
+            fetch(memory + at + ahead);                                                            \
+            fetch(memory + at + ahead + last);                                                     \
+            if (by_run)                                                                            \
                 run;                                                                               \
             else                                                                                   \
                 KN_UNROLL_4                                                                        \
@@ -118,8 +120,8 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
             }                                                                                      \
     }                                                                                              \
     KN_EACH_RUN(kn_pack_##U, kn_word_##U *, const kn_word_##U *,                                   \
-                dense[done + j] = apart[at + place[k + j]],                                        \
-                kn_pack_run_##U(dense + done, apart + at + k * step, step, len),                   \
+                dense[done + j] = memory[at + offset[k + j]],                                      \
+                kn_pack_run_##U(dense + done, memory + at + k * step, step, len),                  \
                 __builtin_prefetch)
 #define KN_UNPACK(U)                                                                               \
     static inline void kn_unpack_run_##U(kn_word_##U *to, const kn_word_##U *from, i64 step,       \
@@ -134,8 +136,8 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
             }                                                                                      \
     }                                                                                              \
     KN_EACH_RUN(kn_unpack_##U, const kn_word_##U *, kn_word_##U *,                                 \
-                apart[at + place[k + j]] = dense[done + j],                                        \
-                kn_unpack_run_##U(apart + at + k * step, dense + done, step, len), (void))
+                memory[at + offset[k + j]] = dense[done + j],                                      \
+                kn_unpack_run_##U(memory + at + k * step, dense + done, step, len), (void))
 /* Indices, and not what is there. */
 #define KN_PACK_INDEX(T)                                                                           \
     static inline void kn_run_of_##T(T *to, i64 from, i64 step, i64 n)                             \
@@ -143,7 +145,7 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
         for (i64 j = 0; j < n; j++)                                                                \
             to[j] = (T)(from + j * step);                                                          \
     }                                                                                              \
-    KN_EACH_RUN(kn_pack_index_##T, T *, i64, dense[done + j] = (T)(apart + at + place[k + j]),     \
-                kn_run_of_##T(dense + done, apart + at + k * step, step, len), (void))
+    KN_EACH_RUN(kn_pack_index_##T, T *, i64, dense[done + j] = (T)(memory + at + offset[k + j]),   \
+                kn_run_of_##T(dense + done, memory + at + k * step, step, len), (void))
 
 #endif

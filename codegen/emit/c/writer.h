@@ -378,8 +378,8 @@ int kn_c_narrowed_by(const kn_c_writing *g, int v, int loop);
 /* Before the loop, of what lies at "p3" from lane `first` on, or at all (NULL); and behind it, to "q0". */
 void kn_c_put_widened(kn_c_writing *g, int loop, const char *what, const char *first);
 void kn_c_put_narrowed(kn_c_writing *g, int loop, const char *to, const char *first);
-/* Are the f32 that reduction r adds up read from memory as f64 behind the loop, a vector at a time? Reads them as
- * "summed2". */
+/* Are the f32 of which reduction r, a variance, adds up deviations read from memory as f64 behind the loop, a vector at a time?
+ * Reads them as "summed2". */
 bool kn_c_widens_terms(const kn_c_writing *g, int r);
 void kn_c_put_terms(kn_c_writing *g, int r);
 /* Bytes of the narrowest elements that the loop converts, or 4. */

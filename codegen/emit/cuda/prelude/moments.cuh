@@ -1,7 +1,7 @@
 // Welford's running mean and sum of squared deviations. The reciprocal need not be exact: later deviations correct the mean's
 // error. Accumulators of equally many members share it.
 __device__ __forceinline__ float kn_reciprocal(float n) { return __fdividef(1, n); }
-#ifdef __CUDACC_RTC__ // within 2^-52, of a count; a division has a branch, in front of which the next step's loads cannot be
+#ifdef __CUDACC_RTC__ // within 2^-52 for a count; a division has a branch, which the next step's loads cannot be moved above
 __device__ __forceinline__ double kn_reciprocal(double n)
 {
     double r;
