@@ -6,7 +6,7 @@
 enum {
     KN_PLANE_MOST = 512, /* elements of a plane, whose offsets are on the stack */
     KN_RUNS_AHEAD = 16,  /* how many runs, or planes, ahead is fetched */
-    KN_RUN_AXES = 16     /* at most: KN_MAX_RANK (pack.c) */
+    KN_RUN_AXES = 16     /* at most, as KN_MAX_RANK says */
 };
 
 #if defined(__clang__)
