@@ -49,7 +49,7 @@ enum {
     KN_FEW_GROUPS = 4,
     KN_SIDE = 64,           /* the most lanes that members side by side become, */
     KN_WIDE = 512,          /* and where nothing is reduced */
-    KN_LEAST_COLUMNS = 128, /* of a tile, where several threads have some */
+    KN_LEAST_COLUMNS = 128, /* of a tile, where several threads have some, before they are even */
     KN_TILE = 32            /* the side of an interpreted tile */
 };
 
@@ -71,12 +71,11 @@ static inline int kn_by_cols(int walks_cols, __INT64_TYPE__ groups, __INT64_TYPE
     return members < KN_FEW_MEMBERS && groups / 4 > members;
 }
 
-/* Columns of a tile, of which all are as wide where there are as many as threads. */
+/* Columns of a tile: as many tiles as threads, or as leave each KN_LEAST_COLUMNS, and all as wide, up to whole 32. */
 static inline __INT64_TYPE__ kn_even_columns(__INT64_TYPE__ groups, __INT64_TYPE__ beside)
 {
     const __INT64_TYPE__ most = kn_greater(KN_LEAST_COLUMNS, kn_ceiling(groups, beside * 64) * 64);
-    const __INT64_TYPE__ tiles = kn_ceiling(groups, most);
-    return tiles > beside ? most : kn_ceiling(groups, kn_greater(1, tiles) * 32) * 32;
+    return kn_ceiling(groups, kn_greater(1, kn_ceiling(groups, most)) * 32) * 32;
 }
 
 /* Divides long runs along the last lane axis evenly, so that no block spans the end of one. */
@@ -99,7 +98,7 @@ static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents 
     const __INT64_TYPE__ beside = kn_ceiling(across, kn_greater(1, e->splits));
     __INT64_TYPE__ blocks = e->groups; /* rows, or tiles of groups */
     c.most = cols ? s->col_lanes : s->row_lanes;
-    if (cols && !alone) /* enough tiles for all threads, none too narrow; no result depends on it */
+    if (cols && !alone) /* enough tiles for all threads; no result depends on it */
         c.most = kn_lesser(c.most, kn_even_columns(e->groups, beside));
     if (cols && s->kept) /* the row buffers of a tile */
         c.most = kn_greater(1, kn_lesser(c.most, s->kept / kn_greater(1, e->members)));
