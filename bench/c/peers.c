@@ -146,33 +146,48 @@ void c_batchnorm(void *const *arg, const int64_t *size)
     }
 }
 
-/* Channels last: sums of the whole array, row by row, then the result. */
+/* Of columns: means first, then squared deviations from them. */
+static void column_moments(const float *x, float *mean, float *variance, int64_t N, int64_t C)
+{
+    memset(mean, 0, (size_t)C * sizeof *mean);
+    memset(variance, 0, (size_t)C * sizeof *variance);
+#pragma omp parallel for reduction(+ : mean[:C])
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t c = 0; c < C; c++)
+            mean[c] += x[n * C + c];
+    for (int64_t c = 0; c < C; c++)
+        mean[c] /= (float)N;
+#pragma omp parallel for reduction(+ : variance[:C])
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t c = 0; c < C; c++)
+            variance[c] += (x[n * C + c] - mean[c]) * (x[n * C + c] - mean[c]);
+    for (int64_t c = 0; c < C; c++)
+        variance[c] /= (float)N;
+}
+
+void c_moments(void *const *arg, const int64_t *size)
+{
+    column_moments(arg[0], arg[1], arg[2], size[0], size[1]);
+}
+
+/* Channels last: moments of the whole array, row by row, then the result. */
 void c_batchnorm_last(void *const *arg, const int64_t *size)
 {
     const float *x = arg[0], *g = arg[1], *b = arg[2];
     float *y = arg[3];
     const int64_t C = size[3], M = size[0] * size[1] * size[2];
-    float *sum = calloc(4 * (size_t)C, sizeof *sum), *squares = sum + C, *scale = squares + C,
+    float *mean = malloc(4 * (size_t)C * sizeof *mean), *variance = mean + C, *scale = variance + C,
           *shift = scale + C;
-#pragma omp parallel for reduction(+ : sum[:C])
-    for (int64_t i = 0; i < M; i++)
-        for (int64_t c = 0; c < C; c++)
-            sum[c] += x[i * C + c];
-    for (int64_t c = 0; c < C; c++)
-        sum[c] /= (float)M;
-#pragma omp parallel for reduction(+ : squares[:C])
-    for (int64_t i = 0; i < M; i++)
-        for (int64_t c = 0; c < C; c++)
-            squares[c] += (x[i * C + c] - sum[c]) * (x[i * C + c] - sum[c]);
+    column_moments(x, mean, variance, M, C);
     for (int64_t c = 0; c < C; c++) {
-        scale[c] = g[c] / sqrtf(squares[c] / (float)M + 1e-5f);
-        shift[c] = b[c] - sum[c] * scale[c];
+        scale[c] = g[c] / sqrtf(variance[c] + 1e-5f);
+        shift[c] = b[c] - mean[c] * scale[c];
     }
 #pragma omp parallel for
     for (int64_t i = 0; i < M; i++)
         for (int64_t c = 0; c < C; c++)
             y[i * C + c] = x[i * C + c] * scale[c] + shift[c];
-    free(sum);
+    free(mean);
 }
 
 void c_row_shares(void *const *arg, const int64_t *size)
@@ -387,28 +402,6 @@ void c_bias_gradient(void *const *arg, const int64_t *size)
             dx[n * C + c] = d;
             db[c] += d;
         }
-}
-
-/* Of columns: means first, then squared deviations from them. */
-void c_moments(void *const *arg, const int64_t *size)
-{
-    const float *x = arg[0];
-    float *mean = arg[1], *variance = arg[2];
-    const int64_t N = size[0], C = size[1];
-    memset(mean, 0, (size_t)C * sizeof *mean);
-    memset(variance, 0, (size_t)C * sizeof *variance);
-#pragma omp parallel for reduction(+ : mean[:C])
-    for (int64_t n = 0; n < N; n++)
-        for (int64_t c = 0; c < C; c++)
-            mean[c] += x[n * C + c];
-    for (int64_t c = 0; c < C; c++)
-        mean[c] /= (float)N;
-#pragma omp parallel for reduction(+ : variance[:C])
-    for (int64_t n = 0; n < N; n++)
-        for (int64_t c = 0; c < C; c++)
-            variance[c] += (x[n * C + c] - mean[c]) * (x[n * C + c] - mean[c]);
-    for (int64_t c = 0; c < C; c++)
-        variance[c] /= (float)N;
 }
 
 void c_x_plus_xx(void *const *arg, const int64_t *size)

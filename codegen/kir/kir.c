@@ -86,11 +86,17 @@ int kn_first_local(const kn_kernel *k, int p)
     return p;
 }
 
+/* The first phase from p on that is not local; k->phases.len: there is none. */
+static int next_host(const kn_kernel *k, int p)
+{
+    while (p < k->phases.len && k->phases.data[p].local)
+        p++;
+    return p;
+}
+
 bool kn_others_wait_behind(const kn_kernel *k, int p)
 {
-    int next = p + 1;
-    while (next < k->phases.len && k->phases.data[next].local)
-        next++;
+    const int next = next_host(k, p + 1);
     return next == k->phases.len || k->phases.data[next].barrier;
 }
 
@@ -123,9 +129,7 @@ static bool reads_marked(const kn_kernel *k, int i, int p, const bool *marked)
 /* Also by way of local phases that have the same host. */
 bool kn_is_shared_local(const kn_kernel *k, int p)
 {
-    int host = p;
-    while (k->phases.data[host].local)
-        host++;
+    const int host = next_host(k, p);
     if (k->phases.data[p].nest.ngroup)
         return false;
     const kn_arena_mark here = kn_arena_here(k->arena);
@@ -157,9 +161,7 @@ static int64_t at_most(int64_t items)
 
 bool kn_runs_beside(const kn_kernel *k, int p)
 {
-    int next = p + 1;
-    while (next < k->phases.len && k->phases.data[next].local)
-        next++;
+    const int next = next_host(k, p + 1);
     return k->phases.data[p].how.beside ||
            (next < k->phases.len && k->phases.data[next].how.beside);
 }

@@ -21,6 +21,9 @@ enum {
     FEW_BYTES = 8,
     FEW_STEPS = 2, /* of a local phase: no batch */
     SCATTERED = 4, /* steps over members that were found */
+    /* Transposed elements of so many bytes, one by one, are this many in flight: mostly all that a thread has of a tile. */
+    SMALL_BYTES = 2,
+    SMALL_AT_ONCE = 16,
     /* Steps at a time: in a tile, where ptxas spills some of eight; of a register tile that is not stored; where
      * registers hold other things too, such as the results of each group of columns or the rest of a row. */
     TILE_STEPS = 4,
@@ -83,10 +86,6 @@ static bool is_of_sweep(const loop_site *s, const kn_transpose *t)
 /* As many vectors of a transposed load as a thread has in flight at a time, of the widest; 0: the sweep has none. */
 static int transposed_in_flight(const loop_site *s)
 {
-    enum {
-        SMALL = 2,
-        SMALL_AT_ONCE = 16
-    }; /* bytes of single elements; of these mostly all of a tile */
     int widest = 0;
     for (int i = 0; i < s->ph->how.transposes.len && s->ph->how.walk != KN_WALK_ROWS; i++) {
         const kn_transpose *t = &s->ph->how.transposes.data[i];
@@ -94,7 +93,7 @@ static int transposed_in_flight(const loop_site *s)
         int bytes = load ? kn_bytes(kn_transposed_type(s->ph, t)) * t->vec : 0;
         widest = bytes > widest ? bytes : widest;
     }
-    return widest == 0 ? 0 : widest <= SMALL ? SMALL_AT_ONCE : kn_steps_at_once(widest);
+    return widest == 0 ? 0 : widest <= SMALL_BYTES ? SMALL_AT_ONCE : kn_steps_at_once(widest);
 }
 
 /* Do accesses of the sweep go through tiles, or are they transposed in registers? Those of rows are in their tile before the
@@ -190,11 +189,8 @@ static bool takes_few_members(const loop_site *s)
 /* The most bytes in flight; 0: as many as there are. */
 static int most_bytes(const loop_site *s)
 {
-    const kn_phase *ph = s->ph;
-    if (ph->local && ph->how.walk == KN_WALK_COLS)
-        return 0;
-    const bool last = ph->how.last_block && ph->how.walk != KN_WALK_COLS;
-    return takes_few_members(s) || last ? FEW_BYTES : 0;
+    const kn_schedule *how = &s->ph->how;
+    return how->walk != KN_WALK_COLS && (takes_few_members(s) || how->last_block) ? FEW_BYTES : 0;
 }
 
 /* What a step takes of an element, in additions. */
@@ -209,10 +205,10 @@ static int additions_of(const loop_site *s)
     return sum;
 }
 
-/* As many steps of so many additions as have no more than `most`. */
-static int at_most(int steps, int additions, int most)
+/* As many steps as have no more than `most` of what each has so many of, additions or bytes. */
+static int at_most(int steps, int each, int most)
 {
-    while (steps > 1 && steps * additions > most)
+    while (steps > 1 && steps * each > most)
         steps /= 2;
     return steps;
 }
@@ -242,8 +238,8 @@ static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
     const int crowded = stores && how->vec == 1 ? CROWDED_SINGLES : CROWDED_STEPS;
     if ((stores || how->rest_in_registers) && steps > crowded)
         steps = crowded;
-    while (few && steps > 1 && steps * bytes > few)
-        steps /= 2;
+    if (few)
+        steps = at_most(steps, bytes, few);
     return at_most(steps, additions_of(s) * how->vec, MOST_ADDITIONS);
 }
 
@@ -337,7 +333,7 @@ static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
         return "it is full steps that may be guarded";
     if (l->backwards && !may_reverse(s))
         return "members that are in order, copied or on chip are walked forwards";
-    if (transposed_in_flight(s) ? !is_unrolling(l->loads) && l->loads != 16 : l->loads)
+    if (transposed_in_flight(s) ? !is_unrolling(l->loads) && l->loads != SMALL_AT_ONCE : l->loads)
         return "transposed loads, where there are any, are 1, 2, 4, 8 or 16 vectors at a time";
     if (l->over == KN_OVER_TILES && l->batch)
         return l->batch != KN_BATCH_CYCLIC || l->unroll != tile ? "a batch of a tile is all of it"

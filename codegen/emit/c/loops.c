@@ -264,8 +264,9 @@ static void hide_limits(kn_c_writing *g)
             exps[v->dtype] = true;
             kn_c_line(g->w, "KN_HIDE_LIMITS_%s;", kn_c_type(v->dtype));
         }
-        for (int k = 0; k < 2 && (kn_is_elem(v, KN_OP_MINIMUM) || kn_is_elem(v, KN_OP_MAXIMUM));
-             k++) {
+        if (!kn_is_elem(v, KN_OP_MINIMUM) && !kn_is_elem(v, KN_OP_MAXIMUM))
+            continue;
+        for (int k = 0; k < 2; k++) {
             const kn_value *c = kn_c_value_at(g, v->in[k]);
             if (c->kind != KN_V_CONST || g->hidden[v->in[k]])
                 continue;

@@ -94,12 +94,16 @@ void kn_c_declare_acc(kn_c_writer *w, int r)
         put_local(w, "f64", "squares", r, cols ? kn_c_printed(w, "sumsquares%d[%s]", r, l) : "0.0");
 }
 
-/* to = to + value, or what the reduction combines by. */
-static void put_combine(kn_c_writer *w, int r, const char *to, const char *value)
+/* to = to + value, or what the reduction combines by, of type t. */
+static void put_combine_of(kn_c_writer *w, int r, kn_dtype t, const char *to, const char *value)
 {
-    const kn_dtype t = type_of(w, r);
     const char *in[] = {to, value};
     kn_c_line(w, "%s = %s;", to, kn_c_op(w->a, kn_ops[red_at(w, r)->op].combine, t, t, in));
+}
+
+static void put_combine(kn_c_writer *w, int r, const char *to, const char *value)
+{
+    put_combine_of(w, r, type_of(w, r), to, value);
 }
 
 /* Accumulator `at` ("[j]", or "") takes the extreme `value`, `odd` and `bits` of others, or of one element. */
@@ -219,8 +223,7 @@ void kn_c_join_acc(kn_c_writer *w, int r)
         kn_c_line(w, "kn_add_moments(%s, (f64)n, shift%d, lane%d[0], squares%d[0]);", acc, r, r, r);
     else {
         const kn_dtype t = kn_c_accumulator(w->ph, red_at(w, r));
-        const char *in[] = {acc, kn_c_printed(w, "(%s)lane%d[0]", kn_c_type(t), r)};
-        kn_c_line(w, "%s = %s;", acc, kn_c_op(w->a, kn_ops[red_at(w, r)->op].combine, t, t, in));
+        put_combine_of(w, r, t, acc, kn_c_printed(w, "(%s)lane%d[0]", kn_c_type(t), r));
     }
 }
 
