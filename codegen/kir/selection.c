@@ -13,8 +13,8 @@ static kn_select quotient(const kn_phase *ph, bool fast, const bool *imprecise, 
     const bool single = v->dtype == KN_F32, by_group = kn_value_at(ph, v->in[1])->level == KN_GROUP;
     if (by_group && v->level == KN_ELEMENT && !(fast && single))
         return imprecise[i] ? KN_SELECT_APPROXIMATE_DIVISOR : KN_SELECT_DIVISOR;
-    if (by_group && single && !fast && ph->how.reciprocals && kn_is_known_integer(ph, v->in[1]))
-        return KN_SELECT_INTEGER_DIVISOR;
+    if (by_group && single && !fast && kn_is_known_integer(ph, v->in[1]))
+        return KN_SELECT_DIVISOR;
     if (!fast && kn_is_approximated(ph, imprecise, i))
         return KN_SELECT_APPROXIMATION;
     return ph->how.inline_quotients && v->level == KN_GROUP && single ? KN_SELECT_INLINE_QUOTIENT
@@ -77,71 +77,6 @@ static bool is_rounded(const kn_phase *ph, int i)
     return v->dtype == KN_BF16 && !kn_kept(ph, i) &&
            (v->op == KN_OP_WHERE ||
             (v->op == KN_OP_CAST && kn_value_at(ph, v->in[0])->dtype == KN_F32));
-}
-
-/* May exact quotient i come before the rest of a step? What is kept may lie where an operand does, and what goes through
- * tiles would be read there twice. */
-static bool comes_first(const kn_phase *ph, int i)
-{
-    const bool tiles = ph->how.tile && kn_transpose_side(ph) == 1;
-    return ph->how.vec > 1 && !tiles && !kn_kept(ph, i);
-}
-
-/* ---- quotients before the steps ---- */
-
-/* Registers of a step: of what it keeps there. */
-static int words_of_step(const kn_phase *ph)
-{
-    int bytes = 0;
-    for (int n = 0; n < ph->how.holds.len; n++) {
-        const kn_hold *h = &ph->how.holds.data[n];
-        const int of = kn_bytes(kn_value_at(ph, h->value)->dtype);
-        if (h->where == KN_KEEP_REGISTERS && h->room == h->value)
-            bytes += of < 4 ? 4 : of;
-    }
-    return bytes / 4;
-}
-
-/* Marks what sweep `sweep` has before its first step: values of the group, in registers, or computed from such ones alone. */
-static void find_at_hand(const kn_phase *ph, int sweep, bool *at_hand)
-{
-    for (int i = 0; i < ph->nest.values.len; i++) {
-        const kn_value *v = kn_value_at(ph, i);
-        const kn_hold *h = kn_hold_of(ph, i);
-        const bool elem = v->kind == KN_V_ELEM;
-        bool all = elem;
-        for (int k = 0; all && k < v->nin; k++)
-            all = at_hand[v->in[k]];
-        at_hand[i] = all || v->level == KN_GROUP ||
-                     (h && h->where == KN_KEEP_REGISTERS &&
-                      (elem ? h->since < sweep : v->kind == KN_V_LOAD));
-    }
-}
-
-/* Exact quotients of all steps come before these where registers keep a group's elements one by one, and have room for them;
- * of vectors the stores would wait for all steps (measured: docs/lab/quotients-of-steps.md). */
-static void select_before_steps(kn_arena *a, const kn_phase *ph, kn_selected *of)
-{
-    enum { MOST_WORDS = 32 };
-    const int n = ph->nest.values.len;
-    int words = words_of_step(ph);
-    if (ph->how.walk != KN_WALK_ROWS || ph->how.vec > 1 || ph->how.steps < 2)
-        return;
-    bool *need = KN_NEW_ARRAY(a, bool, n + 1), *at_hand = KN_NEW_ARRAY(a, bool, n + 1),
-         *seen = KN_NEW_ARRAY(a, bool, n + 1);
-    for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
-        kn_phase_needs(ph, sweep, need);
-        find_at_hand(ph, sweep, at_hand);
-        for (int i = 0; i < n; i++) {
-            const int more = kn_value_at(ph, i)->dtype == KN_F64 ? 2 : 1;
-            of[i].before_steps =
-                of[i].before_steps ||
-                (need[i] && !seen[i] && of[i].by == KN_SELECT_DIVISOR && at_hand[i] &&
-                 !kn_kept(ph, i) && ph->how.steps * (words + more) <= MOST_WORDS);
-            words += of[i].before_steps && !seen[i] ? more : 0;
-            seen[i] = seen[i] || need[i];
-        }
-    }
 }
 
 /* ---- what the first sweep computes before its loads ---- */
@@ -209,12 +144,10 @@ static const kn_selected *select_values(kn_arena *a, const kn_phase *ph, bool fa
             continue;
         of[i].by = instruction(ph, &f, i);
         of[i].packed = ph->how.vec % 2 == 0 && kn_is_half_arithmetic(v->op, v->dtype);
-        of[i].first = of[i].by == KN_SELECT_DIVISOR && comes_first(ph, i);
         of[i].rounded = is_rounded(ph, i);
     }
     if (f.lanes)
         select_runs(ph, f.lanes, of);
-    select_before_steps(a, ph, of);
     select_ahead(a, ph, of);
     return of;
 }

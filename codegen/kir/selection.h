@@ -7,11 +7,10 @@
 
 typedef enum kn_select {
     KN_SELECT_OPERATION, /* the operation itself; also of values that are not computed */
-    /* quotients: by a group value that divides many numbers, or is known before they are, whose reciprocal is computed
-     * once. Exact where a test of each says so, and else by division; approximate; of a known integer, always exact */
+    /* quotients by a group value that divides many numbers, or is known before they are, by its reciprocal: rounded as
+     * division does, or not */
     KN_SELECT_DIVISOR,
     KN_SELECT_APPROXIMATE_DIVISOR,
-    KN_SELECT_INTEGER_DIVISOR,
     KN_SELECT_INLINE_QUOTIENT, /* without division's subroutine for extreme operands */
     KN_SELECT_APPROXIMATION, /* of an exponential or a quotient that need not be exact: codegen/kir/precision.h */
     KN_SELECT_WIDE_PRODUCT, /* of 64 bits; each factor is a constant below 2^32 or the cast of a u32 */
@@ -29,9 +28,6 @@ typedef struct kn_selected {
     int alike;
     bool known;  /* it depends on the lane alone */
     bool packed; /* one instruction computes two 16-bit floats: those of two lanes */
-    bool first;  /* an exact quotient, which a step of several lanes may compute before the rest */
-    /* such a quotient, which all unrolled steps may compute before the first: what it is made of is in registers */
-    bool before_steps;
     bool ahead; /* the first sweep computes it before its loads, of which it needs none */
     /* bf16, only rounded or chosen: kept as the bits of an f32 until it is widened */
     bool rounded;

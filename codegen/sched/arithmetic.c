@@ -2,26 +2,10 @@
 #include "codegen/kir/selection.h"
 #include "codegen/sched/bind.h"
 
-/* Is this group value a quotient of f32; by an integer? */
+/* Is this group value a quotient of f32? */
 static bool divides(const kn_value *v)
 {
     return v->level == KN_GROUP && v->dtype == KN_F32 && kn_is_elem(v, KN_OP_DIV);
-}
-
-static bool divides_by_integer(const kn_phase *ph, const kn_value *v)
-{
-    return divides(v) && kn_is_known_integer(ph, v->in[1]);
-}
-
-/* Threads that share several groups have no register to spare for a reciprocal, unless async copies bring these
- * (docs/lab/short-columns.md). */
-static bool wants_reciprocals(const kn_phase *ph)
-{
-    bool any = false;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        any = any || divides_by_integer(ph, kn_value_at(ph, i));
-    return any && (ph->how.walk != KN_WALK_COLS || ph->how.tpg == 1 ||
-                   (ph->how.async && !ph->how.cluster));
 }
 
 /* Of clusters, where a block divides for few groups (docs/lab/division.md); fast math has a division of its own. */
@@ -30,7 +14,7 @@ static bool wants_inline_quotients(const kn_kernel *k, const kn_phase *ph)
     bool any = false;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
-        any = any || (divides(v) && !(ph->how.reciprocals && divides_by_integer(ph, v)));
+        any = any || (divides(v) && !kn_is_known_integer(ph, v->in[1]));
     }
     return any && ph->how.cluster && !k->fast;
 }
@@ -39,10 +23,8 @@ void kn_bind_arithmetic(kn_kernel *k, bool given)
 {
     for (int p = 0; p < k->phases.len; p++) {
         kn_phase *ph = &k->phases.data[p];
-        if (!given || ph->local) {
-            ph->how.reciprocals = wants_reciprocals(ph);
+        if (!given || ph->local)
             ph->how.inline_quotients = wants_inline_quotients(k, ph);
-        }
         ph->selection = kn_select_phase(k->arena, ph, k->fast);
     }
 }

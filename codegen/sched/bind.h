@@ -24,8 +24,8 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *kernel, const kn_kernel_sched
  * loops that its phases have are given, as kn_bind_as() has left them; what they leave out is chosen. */
 kn_status kn_bind_loops(kn_kernel *kernel, bool given);
 
-/* Binds the arithmetic of a GPU's bound kernel (codegen/sched/arithmetic.c). `given`: `reciprocals`
- * and `inline_quotients` are those that kn_bind_as() has left. */
+/* Binds the arithmetic of a GPU's bound kernel (codegen/sched/arithmetic.c). `given`:
+ * `inline_quotients` are those that kn_bind_as() has left. */
 void kn_bind_arithmetic(kn_kernel *kernel, bool given);
 
 /* Binds the caches of a GPU's bound kernel (codegen/sched/traffic.c). */

@@ -125,7 +125,7 @@ static void change_transpose(kn_arena *a, kn_schedule *how, const kn_nest *nest,
 static void change_loop(kn_schedule *how, rng *r)
 {
     kn_sweep_loop *l = how->loops.len ? &how->loops.data[below(r, how->loops.len)] : NULL;
-    switch (l ? below(r, 10) : 6 + below(r, 3)) {
+    switch (l ? below(r, 9) : 6 + below(r, 2)) {
     case 0: scale(&l->unroll, chance(r, 50)); break;
     case 1:
         l->batch = (kn_batch)below(r, 3);
@@ -136,9 +136,8 @@ static void change_loop(kn_schedule *how, rng *r)
     case 4: l->guarded = !l->guarded; break;
     case 5: *l = how->loops.data[--how->loops.len]; break;
     case 6: how->reversed = !how->reversed; break;
-    case 7: how->reciprocals = !how->reciprocals; break;
-    case 8: how->inline_quotients = !how->inline_quotients; break;
-    case 9: scale(&l->loads, chance(r, 50)); break;
+    case 7: how->inline_quotients = !how->inline_quotients; break;
+    case 8: scale(&l->loads, chance(r, 50)); break;
     }
 }
 

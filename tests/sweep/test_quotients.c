@@ -1,6 +1,8 @@
-/* Quotients that are one for a group, which clusters compute in their own way: those of division, to the bit.
+/* Quotients by what a group has: of group values, which clusters compute in their own way, those of division to the bit; of
+ * elements, by the reciprocal, as codegen/emit/cuda/prelude/divisors.cuh promises.
  *
  * usage: test_quotients [DEVICE ...] */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,8 +14,11 @@
 enum { VALUES = 1000000, EMULATED = EFFORT(2000, 300), COLUMNS = 2 };
 
 /* 1 * (a / b): the sum is of the group's elements, so what it is multiplied by is computed for the group. */
-static const char text[] =
+static const char of_groups[] =
     "def f(x: f32[N, C], a: f32[N], b: f32[N]):\n    return sum(x, axis=1) * (a / b)\n";
+/* x / b: the sum of b and 0 is of the group. */
+static const char of_elements[] =
+    "def f(x: f32[N, C], w: f32[N, C]):\n    return x / sum(w, axis=1, keepdims=True)\n";
 
 /* Numbers where division could go wrong and random ones; every other one a small one by a count, of which many have
  * quotients below the normal numbers, and in the middle of two of them. */
@@ -35,64 +40,125 @@ static bool same(float x, float y)
     return (isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof x) == 0;
 }
 
-static void compare(device *d, int64_t n, const float *a, const float *b, const float *got)
+/* Is `got` x / by as division by a reciprocal has it: rounded, but where the remainder may underflow within 2 units of the last
+ * place, and below the normal numbers within 1? */
+static bool is_quotient(float x, float by, float got)
 {
-    for (int64_t i = 0; i < n; i++) {
-        float exact = a[i] / b[i];
-        compared++;
-        if (!same(got[i], exact) && d->failed++ < 3)
-            print_message("%s: %a / %a is %a, not %a\n", d->name, (double)a[i], (double)b[i],
-                          (double)got[i], (double)exact);
-    }
+    const float exact = x / by;
+    if (same(got, exact))
+        return true;
+    const bool small = fabsf(x) < 0x1p-102f;
+    if (isnan(got) || !isfinite(exact) || (!small && fabsf(exact) >= FLT_MIN))
+        return false;
+    const float unit = nextafterf(fabsf(exact), INFINITY) - fabsf(exact);
+    return fabsf(got - exact) <= (fabsf(exact) < FLT_MIN ? 1 : 2) * unit;
 }
 
-static void run(device *d, int64_t n, const float *a, const float *b)
+static void failed(device *d, float x, float by, float got)
 {
-    const int64_t rows[] = {n, COLUMNS}, shape[] = {n};
-    kiln_arg args[] = {{"x", NULL, KILN_F32, 2, rows, NULL},
-                       {"a", NULL, KILN_F32, 1, shape, NULL},
-                       {"b", NULL, KILN_F32, 1, shape, NULL},
-                       {"out0", NULL, KILN_F32, 1, shape, NULL}};
-    size_t bytes = (size_t)n * sizeof(float);
-    float *x = test_malloc(COLUMNS * bytes), *got = test_malloc(bytes);
-    for (int64_t i = 0; i < COLUMNS * n; i++)
-        x[i] = (float)(i % COLUMNS);
-    const float *from[] = {x, a, b};
-    for (int k = 0; k < 4; k++)
-        good(kiln_alloc(d->ctx, k == 0 ? COLUMNS * bytes : bytes, &args[k].data));
-    for (int k = 0; k < 3; k++)
-        good(kiln_upload(d->ctx, args[k].data, from[k], k == 0 ? COLUMNS * bytes : bytes));
+    if (d->failed++ < 3)
+        print_message("%s: %a / %a is %a, not %a\n", d->name, (double)x, (double)by, (double)got,
+                      (double)(x / by));
+}
+
+/* Runs `text` of inputs that are `from`; the last argument is the output, which comes back in got[]. */
+static void run(device *d, const char *text, const char *schedule, kiln_arg *args, int nargs,
+                const float *const *from, float *got)
+{
+    size_t bytes = 0;
+    for (int k = 0; k < nargs; k++) {
+        bytes = sizeof(float) * (size_t)args[k].shape[0] * (args[k].rank > 1 ? COLUMNS : 1);
+        good(kiln_alloc(d->ctx, bytes, &args[k].data));
+        if (k < nargs - 1)
+            good(kiln_upload(d->ctx, args[k].data, from[k], bytes));
+    }
     kiln_options options;
     kiln_options_init(&options);
-    options.schedule = "cluster=2";
+    options.schedule = schedule;
     kiln_prog *prog = compile_with(d->ctx, text, &options);
-    good(run_hostile(prog, args, 4));
-    good(kiln_download(d->ctx, got, args[3].data, bytes));
-    compare(d, n, a, b, got);
+    good(run_hostile(prog, args, nargs));
+    good(kiln_download(d->ctx, got, args[nargs - 1].data, bytes));
     kiln_prog_destroy(prog);
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < nargs; k++)
         kiln_free(d->ctx, args[k].data);
-    test_free(x);
-    test_free(got);
 }
 
-static void test_quotients(void **state)
+static int64_t count_of(const device *d)
+{
+    return strcmp(d->name, "emu") == 0 && values > EMULATED ? EMULATED : values;
+}
+
+static void test_quotients_of_groups(void **state)
 {
     (void)state;
     float *a = test_malloc((size_t)values * sizeof *a),
-          *b = test_malloc((size_t)values * sizeof *b);
+          *b = test_malloc((size_t)values * sizeof *b),
+          *x = test_malloc((size_t)values * COLUMNS * sizeof *x),
+          *got = test_malloc((size_t)values * sizeof *got);
     fill(values, a, b);
-    for (int d = 0; d < ndevices; d++)
-        run(&devices[d],
-            strcmp(devices[d].name, "emu") == 0 && values > EMULATED ? EMULATED : values, a, b);
+    for (int64_t i = 0; i < COLUMNS * values; i++)
+        x[i] = (float)(i % COLUMNS);
+    for (device *d = devices; d < devices + ndevices; d++) {
+        const int64_t n = count_of(d), rows[] = {n, COLUMNS};
+        kiln_arg args[] = {{"x", NULL, KILN_F32, 2, rows, NULL},
+                           {"a", NULL, KILN_F32, 1, rows, NULL},
+                           {"b", NULL, KILN_F32, 1, rows, NULL},
+                           {"out0", NULL, KILN_F32, 1, rows, NULL}};
+        run(d, of_groups, "cluster=2", args, 4, (const float *[]){x, a, b}, got);
+        compared += n;
+        for (int64_t i = 0; i < n; i++)
+            if (!same(got[i], a[i] / b[i]))
+                failed(d, a[i], b[i], got[i]);
+    }
     test_free(a);
     test_free(b);
+    test_free(x);
+    test_free(got);
+    expect_no_failure();
+}
+
+/* Every dividend, by each of two divisors. */
+static void test_quotients_of_elements(void **state)
+{
+    (void)state;
+    const size_t bytes = (size_t)values * COLUMNS * sizeof(float);
+    float *a = test_malloc((size_t)values * sizeof *a),
+          *b = test_malloc((size_t)values * sizeof *b), *x = test_malloc(bytes),
+          *w = test_malloc(bytes), *got = test_malloc(bytes);
+    fill(values, a, b);
+    for (int64_t i = 0; i < values; i++) {
+        x[COLUMNS * i] = a[i];
+        x[COLUMNS * i + 1] = a[(i + 1) % values];
+        w[COLUMNS * i] = b[i];
+        w[COLUMNS * i + 1] = 0;
+    }
+    for (device *d = devices; d < devices + ndevices; d++) {
+        const int64_t n = count_of(d), rows[] = {n, COLUMNS};
+        kiln_arg args[] = {{"x", NULL, KILN_F32, 2, rows, NULL},
+                           {"w", NULL, KILN_F32, 2, rows, NULL},
+                           {"out0", NULL, KILN_F32, 2, rows, NULL}};
+        run(d, of_elements, NULL, args, 3, (const float *[]){x, w}, got);
+        compared += n * COLUMNS;
+        for (int64_t i = 0; i < n * COLUMNS; i++) {
+            const float by = b[i / COLUMNS] + 0.0f;
+            if (!is_quotient(x[i], by, got[i]))
+                failed(d, x[i], by, got[i]);
+        }
+    }
+    test_free(a);
+    test_free(b);
+    test_free(x);
+    test_free(w);
+    test_free(got);
     expect_no_failure();
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_quotients)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quotients_of_groups),
+        cmocka_unit_test(test_quotients_of_elements),
+    };
     if (!open_devices(argc, argv, VALUES))
         return 77;
     return close_devices(cmocka_run_group_tests(tests, NULL, NULL));

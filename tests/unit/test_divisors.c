@@ -2,8 +2,8 @@
  * corrected once by the remainder, in f32. Before the correction it is less than 1.5 units of the last place off, so
  * the remainder is, and with the reciprocal's own error the corrected one is the quotient rounded unless that lies
  * within 8 / (by 2^(places)) of the middle of two numbers, with x and by whole numbers of 24 bits and the middle a
- * multiple of 2^-places. All of these are tried. Whole divisors need nothing else; below the normal numbers their
- * quotients are as near as can be, too. */
+ * multiple of 2^-places. All of these are tried. Of whole divisors quotients below the normal numbers are as near as can
+ * be, too. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -63,7 +63,7 @@ static void test_one_correction_is_enough(void **state)
     assert_true(tried > 40000000 / EVERY);
 }
 
-/* x / by for a whole number, as kn_integer_divisor has it. */
+/* x / by for a whole number. */
 static float by_whole(float x, float by)
 {
     const float reciprocal = 1 / by, q = x * reciprocal;

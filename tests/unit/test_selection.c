@@ -10,7 +10,7 @@ enum { SELECTIONS = KN_SELECT_LATER_ROUNDING + 1, ACCUMULATIONS = KN_ACCUMULATE_
 /* How many values and reductions of a plan are computed so. */
 typedef struct counts {
     int by[SELECTIONS], accumulated[ACCUMULATIONS];
-    int first, packed, ahead, alike;
+    int packed, ahead, alike;
 } counts;
 
 static void count_phase(counts *c, const kn_phase *ph)
@@ -18,7 +18,6 @@ static void count_phase(counts *c, const kn_phase *ph)
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_selected *s = kn_selected_of(ph, i);
         c->by[s->by]++;
-        c->first += s->first;
         c->packed += s->packed;
         c->ahead += s->ahead;
         c->alike += kn_value_at(ph, i)->kind == KN_V_ELEM &&
@@ -73,9 +72,7 @@ static void test_quotients(void **state)
                  rounded = counts_of(SOFTMAX("bf16"), 512, 1024, false),
                  fast = counts_of(SOFTMAX("f32"), 512, 1024, true);
     assert_int_equal(exact.by[KN_SELECT_DIVISOR], 1);
-    assert_int_equal(exact.first, 1);
     assert_int_equal(rounded.by[KN_SELECT_APPROXIMATE_DIVISOR], 1);
-    assert_int_equal(rounded.first, 0);
     assert_int_equal(fast.by[KN_SELECT_DIVISOR] + fast.by[KN_SELECT_APPROXIMATE_DIVISOR], 0);
 }
 
@@ -85,7 +82,7 @@ static void test_counts(void **state)
     (void)state;
     const counts mean =
         counts_of("def f(x: f32[N, C]):\n    return mean(x, axis=1)\n", 512, 1024, false);
-    assert_int_equal(mean.by[KN_SELECT_INTEGER_DIVISOR], 1);
+    assert_int_equal(mean.by[KN_SELECT_DIVISOR], 1);
 }
 
 static void test_halves(void **state)

@@ -179,8 +179,6 @@ const char *kn_cuda_registers(kn_cuda_writer *w, int i)
 
 const char *kn_cuda_vector(kn_cuda_writer *w, int i)
 {
-    if (w->before_steps && kn_cuda_divides_first(w, i))
-        return kn_cuda_printed(w, "%s_vec[step]", kn_cuda_value(w, i));
     return kn_cuda_in_registers(w, i)
                ? kn_cuda_printed(w, "%s[step]", kn_cuda_registers(w, kn_cuda_holder(w, i)))
                : kn_cuda_printed(w, "%s_vec", kn_cuda_value(w, i));

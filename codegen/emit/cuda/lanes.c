@@ -54,25 +54,11 @@ typedef enum source {
     LOADED_BY_LANE,
 } source;
 
-/* Is this a pass that computes nothing but the quotients? */
-static bool only_divides(const kn_cuda_writer *w)
-{
-    return w->quotients == KN_BY_RECIPROCAL || w->quotients == KN_BY_DIVISION;
-}
-
-/* Is value i a quotient that an earlier pass has left in its vector? */
-static bool is_found(const kn_cuda_writer *w, int i)
-{
-    return w->quotients == KN_FOUND && kn_cuda_divides_first(w, i);
-}
-
 static source source_of(kn_cuda_writer *w, int i)
 {
     const kn_value *v = kn_value_at(w->ph, i);
     if (!w->need[i] || v->level != KN_ELEMENT)
         return NOWHERE;
-    if (is_found(w, i))
-        return FROM_VECTOR;
     if (v->kind == KN_V_ELEM && !w->loaded[i])
         return COMPUTED;
     if (v->kind == KN_V_GATHER) /* its indices have just been computed */
@@ -86,8 +72,6 @@ static source source_of(kn_cuda_writer *w, int i)
 /* Do later sweeps find value i, which this one computes, in its vector? */
 static bool is_kept_in_vector(const kn_cuda_writer *w, int i)
 {
-    if (only_divides(w)) /* the last pass keeps it: its room may be an operand's until then */
-        return false;
     return kn_kept(w->ph, i) == KN_KEEP_REGISTERS || kn_kept(w->ph, i) == KN_KEEP_SHARED;
 }
 
@@ -118,21 +102,10 @@ static void write_element(kn_cuda_writer *w, int i)
     }
 }
 
-static void keep_quotients(kn_cuda_writer *w)
-{
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (kn_cuda_divides_first(w, i))
-            kn_cuda_line(w, "%s = %s;", element_of(w, i), kn_cuda_operand(w, i));
-}
-
 /* What becomes of an element. */
 static void write_uses(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    if (only_divides(w)) {
-        keep_quotients(w);
-        return;
-    }
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].stage == w->sweep)
             kn_cuda_accumulate(w, r);
@@ -152,8 +125,7 @@ static bool is_shared(const kn_cuda_writer *w, int i)
 {
     const kn_value *v = kn_value_at(w->ph, i);
     return w->need[i] && v->level == KN_ELEMENT && v->kind == KN_V_ELEM && !w->loaded[i] &&
-           !is_found(w, i) && !kn_selected_of(w->ph, i)->known &&
-           kn_selected_of(w->ph, i)->alike > 1;
+           !kn_selected_of(w->ph, i)->known && kn_selected_of(w->ph, i)->alike > 1;
 }
 
 /* The lanes of a run; 1: they share nothing. */
@@ -169,10 +141,6 @@ static int run_of(const kn_cuda_writer *w)
 static void find_uses(const kn_cuda_writer *w, bool *each)
 {
     const kn_phase *ph = w->ph;
-    for (int i = 0; i < ph->nest.values.len && only_divides(w); i++)
-        each[i] = kn_cuda_divides_first(w, i);
-    if (only_divides(w))
-        return;
     for (int r = 0; r < ph->nest.reds.len; r++)
         each[ph->nest.reds.data[r].value] |= ph->nest.reds.data[r].stage == w->sweep;
     for (int i = 0; i < ph->nest.stores.len; i++)
@@ -188,9 +156,8 @@ static void divide(const kn_cuda_writer *w, int run, bool *once, bool *each)
     for (int i = ph->nest.values.len - 1; i >= 0; i--) {
         const kn_value *v = kn_value_at(ph, i);
         const bool computed =
-            v->kind == KN_V_GATHER || (v->kind == KN_V_ELEM && !w->loaded[i] && !is_found(w, i));
-        each[i] =
-            each[i] || (w->need[i] && kn_kept(ph, i) && v->kind == KN_V_ELEM && !only_divides(w));
+            v->kind == KN_V_GATHER || (v->kind == KN_V_ELEM && !w->loaded[i]);
+        each[i] = each[i] || (w->need[i] && kn_kept(ph, i) && v->kind == KN_V_ELEM);
         if (each[i] && run > 1 && is_shared(w, i)) {
             once[i] = true;
             each[i] = false;

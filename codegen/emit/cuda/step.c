@@ -156,47 +156,6 @@ static void write_vector_store(kn_cuda_writer *w, int i)
                  kn_phase_vector_axis(w->ph));
 }
 
-bool kn_cuda_has_first_quotients(const kn_cuda_writer *w)
-{
-    bool any = false;
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        any = any || kn_cuda_divides_first(w, i);
-    return any;
-}
-
-void kn_cuda_divide_first(kn_cuda_writer *w, kn_cuda_pass *pass, const kn_cuda_unrolled *all)
-{
-    const char *steps = all ? kn_cuda_printed(w, "[%d]", all->steps) : "";
-    for (int i = 0; i < w->ph->nest.values.len; i++)
-        if (kn_cuda_divides_first(w, i))
-            kn_cuda_line(w, "%s %s_vec%s;", kn_cuda_vector_type(w, i), kn_cuda_value(w, i), steps);
-    kn_cuda_line(w, "bool exact = true;");
-    w->quotients = KN_BY_RECIPROCAL;
-    pass(w, all);
-    w->quotients = KN_BY_DIVISION;
-    kn_cuda_open(w, "if (!exact)");
-    pass(w, all);
-    kn_cuda_close(w);
-    w->quotients = KN_FOUND;
-}
-
-static void pass_over_lanes(kn_cuda_writer *w, const kn_cuda_unrolled *none)
-{
-    (void)none;
-    kn_cuda_lanes(w);
-}
-
-/* The lanes of a step. Its quotients come first, so that only they, and what they are computed from, are generated twice. */
-static void write_lanes(kn_cuda_writer *w)
-{
-    const bool first = !w->before_steps && kn_cuda_has_first_quotients(w);
-    if (first)
-        kn_cuda_divide_first(w, pass_over_lanes, NULL);
-    kn_cuda_lanes(w);
-    if (first)
-        w->quotients = KN_EACH_TESTED;
-}
-
 void kn_cuda_step(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -214,7 +173,7 @@ void kn_cuda_step(kn_cuda_writer *w)
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].stage == w->sweep)
             kn_cuda_before_lanes(w, r);
-    write_lanes(w);
+    kn_cuda_lanes(w);
     for (int r = 0; r < ph->nest.reds.len; r++)
         if (ph->nest.reds.data[r].stage == w->sweep)
             kn_cuda_after_lanes(w, r);

@@ -125,31 +125,13 @@ void kn_cuda_mark_in_shared(kn_cuda_writer *w)
         w->loaded[i] = w->loaded[i] || (w->need[i] && kn_kept(w->ph, i) == KN_KEEP_SHARED);
 }
 
-static void quotients_of_step(kn_cuda_writer *w)
+void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
 {
-    w->in_step = true;
-    kn_cuda_lanes(w);
-    w->in_step = false;
-}
-
-static void pass_over_steps(kn_cuda_writer *w, const kn_cuda_unrolled *all)
-{
-    kn_cuda_write_unrolled(w, all, quotients_of_step);
-}
-
-/* The steps, with what they load in registers. */
-static void write_loaded_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
-{
+    kn_cuda_load_steps(w, u);
     kn_cuda_write_unrolled(w, u, kn_cuda_step);
     for (int i = 0; i < w->ph->nest.values.len; i++) /* the sweep has computed it */
         w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
     kn_cuda_mark_in_shared(w);
-}
-
-void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
-{
-    kn_cuda_load_steps(w, u);
-    write_loaded_steps(w, u);
 }
 
 kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by, bool guarded)
@@ -223,17 +205,5 @@ void kn_cuda_write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
     if (w->sweep == 0 && !w->ph->how.mixed)
         kn_cuda_load_all_steps(w, by);
     const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, w->loop->guarded);
-    kn_cuda_load_steps(w, &all);
-    w->before_steps = true;
-    w->before_steps = kn_cuda_has_first_quotients(w);
-    if (!w->before_steps) {
-        write_loaded_steps(w, &all);
-        return;
-    }
-    kn_cuda_block(w, "");
-    kn_cuda_divide_first(w, pass_over_steps, &all);
-    write_loaded_steps(w, &all);
-    kn_cuda_close(w);
-    w->before_steps = false;
-    w->quotients = KN_EACH_TESTED;
+    kn_cuda_write_steps(w, &all);
 }

@@ -1,4 +1,6 @@
 /* Values: expressions, and what is computed or stored once a group. */
+#include <math.h>
+
 #include "codegen/emit/cuda/writer.h"
 
 static bool is_infix(kn_op op, kn_dtype operand)
@@ -36,36 +38,37 @@ const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype 
                            nin > 1 ? in[1] : "", nin > 2 ? ", " : "", nin > 2 ? in[2] : "");
 }
 
-/* Divisors: group values with their reciprocal. `type` may have a %s for the element type; `suffix` ends the divisor's
- * name. */
-static const struct {
-    const char *suffix, *type, *make;
-} divisors[] = {
-    [KN_SELECT_DIVISOR] = {"divisor", "kn_divisor<%s>", "kn_make_divisor"},
-    [KN_SELECT_APPROXIMATE_DIVISOR] = {"approx_divisor", "kn_approximate_divisor",
-                                       "kn_make_approximate_divisor"},
-    [KN_SELECT_INTEGER_DIVISOR] = {"int_divisor", "kn_integer_divisor", "kn_make_integer_divisor"},
-};
+/* Is it the size of an ordinary f32, for whose reciprocal no scaling is needed? */
+static bool is_ordinary(double x) { return fabs(x) >= 0x1p-126 && fabs(x) < 0x1p126; }
 
-bool kn_cuda_divides_first(const kn_cuda_writer *w, int i)
+/* What makes the divisor of group value i. */
+static const char *maker_of_divisor(const kn_cuda_writer *w, int i)
 {
-    const kn_selected *by = kn_selected_of(w->ph, i);
-    return (w->before_steps ? by->before_steps : by->first) && w->need[i] && !w->loaded[i];
+    const kn_value *v = kn_value_at(w->ph, i);
+    if (v->kind == KN_V_CONST && is_ordinary(v->value.f))
+        return "kn_make_constant_divisor";
+    return kn_is_known_integer(w->ph, i) ? "kn_make_ordinary_divisor" : "kn_make_divisor";
 }
 
-/* Declares the divisor of one kind of group value i, if there are such divisions. */
-static void define_divisor(kn_cuda_writer *w, int i, kn_select by)
+static bool divides_by(const kn_cuda_writer *w, int value, int by)
+{
+    const kn_select how = kn_selected_of(w->ph, value)->by;
+    return (how == KN_SELECT_DIVISOR || how == KN_SELECT_APPROXIMATE_DIVISOR) &&
+           kn_value_at(w->ph, value)->in[1] == by;
+}
+
+/* Declares the divisor of group value i, if there are divisions by it. */
+static void define_divisor(kn_cuda_writer *w, int i)
 {
     bool divides = false;
     for (int j = i + 1; j < w->ph->nest.values.len; j++)
-        divides =
-            divides || (kn_selected_of(w->ph, j)->by == by && kn_value_at(w->ph, j)->in[1] == i);
+        divides = divides || divides_by(w, j, i);
     if (divides)
         kn_cuda_declare(
             w, true,
-            kn_cuda_printed(w, divisors[by].type, kn_cuda_type(kn_value_at(w->ph, i)->dtype)),
-            kn_cuda_printed(w, "%s_%s", kn_cuda_value(w, i), divisors[by].suffix), w->wide[i],
-            kn_cuda_printed(w, "%s(%s)", divisors[by].make, kn_cuda_operand(w, i)));
+            kn_cuda_printed(w, "kn_divisor<%s>", kn_cuda_type(kn_value_at(w->ph, i)->dtype)),
+            kn_cuda_printed(w, "%s_divisor", kn_cuda_value(w, i)), w->wide[i],
+            kn_cuda_printed(w, "%s(%s)", maker_of_divisor(w, i), kn_cuda_operand(w, i)));
 }
 
 /* Factor i of 64 bits, as a number of 32. */
@@ -88,17 +91,10 @@ static const char *widened(kn_cuda_writer *w, int i)
                            widened(w, v->in[1]), widened(w, v->in[2]));
 }
 
-/* x divided by group value `by`. */
-static const char *quotient(kn_cuda_writer *w, kn_select how, const char *x, int by)
+/* The divisor of group value i. */
+static const char *divisor(kn_cuda_writer *w, int i)
 {
-    const char *divisor = kn_cuda_printed(w, "%s_%s%s", kn_cuda_value(w, by), divisors[how].suffix,
-                                          w->wide[by] ? "[l]" : "");
-    const char *const quotients[] = {[KN_EACH_TESTED] = "%s / %s",
-                                     [KN_BY_RECIPROCAL] = "kn_divide_by_reciprocal(%s, %s, exact)",
-                                     [KN_BY_DIVISION] = "kn_divide_any(%s, %s)",
-                                     [KN_FOUND] = "%s / %s"};
-    return kn_cuda_printed(w, how == KN_SELECT_DIVISOR ? quotients[w->quotients] : "%s / %s", x,
-                           divisor);
+    return kn_cuda_printed(w, "%s_divisor%s", kn_cuda_value(w, i), w->wide[i] ? "[l]" : "");
 }
 
 /* The lowest bits of a position, of lane l. */
@@ -124,9 +120,9 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
     for (int k = 0; k < v->nin; k++)
         in[k] = kn_cuda_operand(w, v->in[k]);
     switch (by) {
-    case KN_SELECT_DIVISOR:
+    case KN_SELECT_DIVISOR: return kn_cuda_printed(w, "%s / %s", in[0], divisor(w, v->in[1]));
     case KN_SELECT_APPROXIMATE_DIVISOR:
-    case KN_SELECT_INTEGER_DIVISOR: return quotient(w, by, in[0], v->in[1]);
+        return kn_cuda_printed(w, "kn_rough_quotient(%s, %s)", in[0], divisor(w, v->in[1]));
     case KN_SELECT_INLINE_QUOTIENT: return kn_cuda_printed(w, "kn_divide(%s, %s)", in[0], in[1]);
     case KN_SELECT_APPROXIMATION:
         return v->op == KN_OP_EXP
@@ -189,13 +185,6 @@ void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane)
         kn_cuda_define(w, i, kn_cuda_printed(w, "%s[%s]", w->k->bufs.data[acc->buf].name, at));
 }
 
-static void define_divisors(kn_cuda_writer *w, int i)
-{
-    define_divisor(w, i, KN_SELECT_DIVISOR);
-    define_divisor(w, i, KN_SELECT_APPROXIMATE_DIVISOR);
-    define_divisor(w, i, KN_SELECT_INTEGER_DIVISOR);
-}
-
 void kn_cuda_group_value(kn_cuda_writer *w, int i)
 {
     const kn_value *v = &w->ph->nest.values.data[i];
@@ -215,13 +204,13 @@ void kn_cuda_group_value(kn_cuda_writer *w, int i)
     case KN_V_LOCAL: kn_cuda_define(w, i, kn_cuda_printed(w, "x%d%s", v->index, lane)); break;
     case KN_V_ELEM: kn_cuda_define(w, i, kn_cuda_expression(w, i)); break;
     }
-    define_divisors(w, i);
+    define_divisor(w, i);
 }
 
 void kn_cuda_group_value_is(kn_cuda_writer *w, int i, const char *value)
 {
     kn_cuda_define(w, i, value);
-    define_divisors(w, i);
+    define_divisor(w, i);
 }
 
 /* "a0 == 0 && a2 == 0" for the axes in `once`. */

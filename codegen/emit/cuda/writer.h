@@ -30,17 +30,6 @@
 #include "codegen/kir/kir.h"
 #include "codegen/kir/selection.h"
 
-/* How the lanes of a step compute their quotients by group values: by the divisor's reciprocal, each with a test of its own
- * for whether that is exact. Or, where a step has several lanes, or several steps have their elements in registers, in passes
- * over them: nothing but the quotients, by the reciprocal, with one test for all; where that fails, the same by division; then
- * the rest, which finds them in vectors. */
-typedef enum kn_cuda_quotients {
-    KN_EACH_TESTED,
-    KN_BY_RECIPROCAL,
-    KN_BY_DIVISION,
-    KN_FOUND,
-} kn_cuda_quotients;
-
 /* Writing one kernel. The arrays have an entry for each value of the phase. */
 typedef struct kn_cuda_writer {
     kn_text *t;
@@ -78,8 +67,6 @@ typedef struct kn_cuda_writer {
     bool on_edges;        /* by_run: they are the edges' */
     bool in_first_member; /* interleaved: they are of each column's first member */
     bool in_last_vector;  /* interleaved: they are of the vector in which the last member ends */
-    kn_cuda_quotients quotients;
-    bool before_steps; /* the passes are over all steps */
 } kn_cuda_writer;
 
 /* ---- text.c ---- */
@@ -181,8 +168,6 @@ const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype 
                               const char *const *in, int nin);
 /* What value i, which is computed, is. */
 const char *kn_cuda_expression(kn_cuda_writer *w, int i);
-/* Is value i an exact quotient that this sweep's steps of several lanes compute before the rest? */
-bool kn_cuda_divides_first(const kn_cuda_writer *w, int i);
 /* const T name = expr; for value i, and the same of what it loads. */
 void kn_cuda_define(kn_cuda_writer *w, int i, const char *expr);
 void kn_cuda_define_load(kn_cuda_writer *w, int i, const char *lane);
@@ -364,11 +349,6 @@ kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by, 
 /* Does `what` for each: kn_cuda_step(), or moves between registers and memory. */
 void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
                             void (*what)(kn_cuda_writer *));
-/* step.c: does the step, or all of them (before_steps), have quotients that come first? These: declared, and computed by
- * passes over its lanes, or over all steps. */
-typedef void kn_cuda_pass(kn_cuda_writer *w, const kn_cuda_unrolled *all);
-bool kn_cuda_has_first_quotients(const kn_cuda_writer *w);
-void kn_cuda_divide_first(kn_cuda_writer *w, kn_cuda_pass *pass, const kn_cuda_unrolled *all);
 /* The loads into registers that this sweep does, for all steps; these, and then the steps. */
 void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u);
 void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u);
@@ -406,6 +386,7 @@ void kn_cuda_tail_range(kn_cuda_writer *w, const char *end, const char *mine);
 void kn_cuda_begin_tail(kn_cuda_writer *w);
 void kn_cuda_write_tail(kn_cuda_writer *w);
 /* Does `what` for its step. */
+typedef void kn_cuda_pass(kn_cuda_writer *w, const kn_cuda_unrolled *all);
 void kn_cuda_of_tail(kn_cuda_writer *w, kn_cuda_pass *what);
 /* Mixed, before the groups of a part: its accumulators across groups, and loads of what they have in common; where groups
  * are prefetched, the loads of those of index `first`. */
