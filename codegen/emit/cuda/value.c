@@ -45,9 +45,8 @@ static bool is_ordinary(double x) { return fabs(x) >= 0x1p-126 && fabs(x) < 0x1p
 static const char *maker_of_divisor(const kn_cuda_writer *w, int i)
 {
     const kn_value *v = kn_value_at(w->ph, i);
-    if (v->kind == KN_V_CONST && is_ordinary(v->value.f))
-        return "kn_make_constant_divisor";
-    return kn_is_known_integer(w->ph, i) ? "kn_make_ordinary_divisor" : "kn_make_divisor";
+    return v->kind == KN_V_CONST && is_ordinary(v->value.f) ? "kn_make_constant_divisor"
+                                                            : "kn_make_divisor";
 }
 
 static bool divides_by(const kn_cuda_writer *w, int value, int by)
