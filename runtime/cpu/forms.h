@@ -189,14 +189,14 @@ enum { LANES = KN_FOLD_LANES };
     }
 /* ---- variances ---- */
 
-/* The totals of n groups, in doubles: the number of members so far, n means, n sums of squared deviations from them, n
- * sums. What columns accumulate is the number of members, n shifts, n sums of deviations from the shift, n sums of their
- * squares.
+/* The totals of n groups, in doubles: n means, n sums of squared deviations from them, n sums, the number of members so far.
+ * What columns accumulate is n shifts, n sums of deviations from the shift, n sums of their squares, the number of members:
+ * it comes last, so that lines of memory have whole vectors of the others.
  *
  * The variance about a shift is that about the mean and the square of what lies between, and their difference loses as many
- * bits as the second is larger. A member may lie as far from the mean as it makes the variance, so it is the shift of few
- * members, whose mean is that of some more, and so on (kn_members_end()). Of rows of f32, whose deviations have bits to
- * spare, it is that of all members of a block; rows of f64 have the mean of their first. */
+ * bits as the second is larger: of n members, one of which is the shift, at most as many as n has. Deviations of f32 have these
+ * to spare: the shift is the first member of a block, of columns later the mean so far. Of f64 it is the first of few members,
+ * whose mean is that of some more, and so on (kn_members_end()); rows have the mean of their first. */
 static __attribute__((unused)) void VAR_start(int64_t n, void *acc)
 {
     double *z = (double *)acc;
@@ -206,9 +206,9 @@ static __attribute__((unused)) void VAR_start(int64_t n, void *acc)
 
 static __attribute__((unused)) void VAR_merge(int64_t n, void *acc, const void *from)
 {
-    double *count = (double *)acc, *mean = count + 1, *m2 = mean + n, *total = m2 + n;
-    const double other = *(const double *)from;
-    const double *shift = (const double *)from + 1, *sums = shift + n, *squares = sums + n;
+    double *mean = (double *)acc, *m2 = mean + n, *total = m2 + n, *count = total + n;
+    const double *shift = (const double *)from, *sums = shift + n, *squares = sums + n;
+    const double other = squares[n];
     if (other == 0)
         return;
     const kn_weights share = kn_weights_of(*count, other);
@@ -224,20 +224,22 @@ static __attribute__((unused)) void VAR_merge(int64_t n, void *acc, const void *
 static __attribute__((unused)) void VAR_again(int64_t n, void *acc, const void *total)
 {
     double *z = (double *)acc;
-    const double *mean = (const double *)total + 1;
-    VAR_start(n, acc);
-    if (*(const double *)total == 0)
+    const double *mean = (const double *)total;
+    if (mean[3 * n] == 0) {
+        VAR_start(n, acc);
         return;
-    z[0] = -0.0;
-    EACH z[1 + i] = kn_shift(mean[i]);
+    }
+    EACH z[i] = kn_shift(mean[i]);
+    memset(z + n, 0, 2 * (size_t)n * sizeof *z);
+    z[3 * n] = -0.0;
 }
 
 /* The totals of 2 n groups, all of as many members. */
 static __attribute__((unused)) void VAR_halve(int64_t n, void *acc)
 {
-    double *count = (double *)acc, *mean = count + 1, *m2 = mean + n;
-    double *total = m2 + n;
-    const double *squares = mean + 2 * n, *sums = mean + 4 * n, both = *count / 2;
+    double *mean = (double *)acc, *m2 = mean + n, *total = m2 + n;
+    const double *squares = mean + 2 * n, *sums = mean + 4 * n, count = mean[6 * n],
+                 both = count / 2;
     for (int64_t i = 0; i < n; i++) {
         const double d = mean[n + i] - mean[i], sum = squares[i] + squares[n + i];
         mean[i] += d / 2;
@@ -245,17 +247,17 @@ static __attribute__((unused)) void VAR_halve(int64_t n, void *acc)
     }
     for (int64_t i = 0; i < n; i++)
         total[i] = sums[i] + sums[n + i];
-    *count += *count;
+    mean[3 * n] = count + count;
 }
 
 static __attribute__((unused)) void VAR_mean(int64_t n, double *out, const void *acc)
 {
-    memcpy(out, (const double *)acc + 1, (size_t)n * sizeof *out);
+    memcpy(out, acc, (size_t)n * sizeof *out);
 }
 
 static __attribute__((unused)) void VAR_count(int64_t n, double *out, const void *acc)
 {
-    const double seen = *(const double *)acc;
+    const double seen = ((const double *)acc)[3 * n];
     EACH out[i] = seen;
 }
 
@@ -305,7 +307,7 @@ static __attribute__((unused)) double VAR_shift_F64(int64_t n, const double *a)
     static void VAR_accumulate_##D(int64_t n, void *acc, const void *in)                           \
     {                                                                                              \
         const kn_c_##D *a = (const kn_c_##D *)in;                                                  \
-        double *count = (double *)acc, *shift = count + 1, *sum = shift + n, *squares = sum + n;   \
+        double *shift = (double *)acc, *sum = shift + n, *squares = sum + n, *count = squares + n; \
         if (*count == 0 && !signbit(*count))                                                       \
             EACH shift[i] = kn_shift((double)a[i]);                                                \
         *count += 1;                                                                               \
@@ -313,13 +315,13 @@ static __attribute__((unused)) double VAR_shift_F64(int64_t n, const double *a)
     }                                                                                              \
     static void VAR_sum_##D(int64_t n, void *out, const void *acc)                                 \
     {                                                                                              \
-        const double *total = (const double *)acc + 1 + 2 * n;                                     \
+        const double *total = (const double *)acc + 2 * n;                                         \
         kn_c_##D *z = (kn_c_##D *)out;                                                             \
         EACH z[i] = (kn_c_##D)total[i];                                                            \
     }                                                                                              \
     static void VAR_finish_##D(int64_t n, void *out, const void *acc)                              \
     {                                                                                              \
-        const double *m2 = (const double *)acc + 1 + n;                                            \
+        const double *m2 = (const double *)acc + n;                                                \
         kn_c_##D *z = (kn_c_##D *)out;                                                             \
         EACH z[i] = (kn_c_##D)m2[i];                                                               \
     }

@@ -108,8 +108,8 @@ static void work_row(kn_frame *f, int64_t group, int64_t from, int64_t to)
 static void work_members(kn_frame *f, const kn_stage *stage, int64_t n, int64_t first, int64_t from,
                          int64_t to)
 {
-    const int variances = stage->variances;
-    int64_t end = from + kn_members_end(0, variances);
+    const int f64_variances = stage->f64_variances;
+    int64_t end = from + kn_members_end(0, f64_variances);
     kn_frame_seek(f, &stage->accesses, from);
     for (int64_t i = from; i < to; i++) {
         f->done = (i - first) * n;
@@ -118,7 +118,7 @@ static void work_members(kn_frame *f, const kn_stage *stage, int64_t n, int64_t 
         if (i + 1 < end)
             continue;
         fold_block(f, stage, n);
-        end = from + kn_members_end(i + 1 - from, variances);
+        end = from + kn_members_end(i + 1 - from, f64_variances);
     }
 }
 
@@ -167,12 +167,12 @@ static int64_t work_beside(kn_frame *f, const kn_stage *stage, int64_t group, in
 static void work_scatter_sum(kn_frame *f, const kn_stage *stage, int64_t group, int64_t n)
 {
     const kn_cpu_scatter_sum *s = f->job->scatter_sum;
-    const int variances = stage->variances;
+    const int f64_variances = stage->f64_variances;
     int64_t from, to;
     kn_cpu_members_of(s, group, n, &from, &to);
     for (int64_t i = from; i < to; i++) {
-        if (i > from &&
-            kn_members_end(s->member[i], variances) != kn_members_end(s->member[i - 1], variances))
+        if (i > from && kn_members_end(s->member[i], f64_variances) !=
+                            kn_members_end(s->member[i - 1], f64_variances))
             fold_block(f, stage, n);
         kn_frame_seek(f, &stage->accesses, s->member[i]);
         kn_frame_steps(f, &stage->sweep, n, true);

@@ -357,7 +357,7 @@ static kn_status plan_sweep(planner *pl, int t)
     kn_stage *stage = &pl->plan->stages[t];
     bool *need = KN_NEW_ARRAY(pl->arena, bool, p->nest.values.len + 1);
     kn_phase_needs(p, t, need);
-    stage->variances = kn_c_has_variance(p, t);
+    stage->f64_variances = kn_c_has_f64_variance(p, t);
     for (int v = 0; v < p->nest.values.len; v++) {
         if (!need[v])
             continue;

@@ -43,10 +43,10 @@ typedef KN_VEC(int) kn_ints;
 
 typedef struct kn_stage {
     kn_steps group, sweep;
-    kn_ints accesses; /* of the sweep's steps */
-    kn_ints reds;     /* accumulated by the sweep */
-    bool variances;   /* some of them are */
-    kn_ints results;  /* reductions whose results the sweep completes, parts included */
+    kn_ints accesses;   /* of the sweep's steps */
+    kn_ints reds;       /* accumulated by the sweep */
+    bool f64_variances; /* some of them are */
+    kn_ints results;    /* reductions whose results the sweep completes, parts included */
 } kn_stage;
 
 /* An access of a load or a store of the phase. */

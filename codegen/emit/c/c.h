@@ -82,8 +82,8 @@ bool kn_c_can_tile_rows(const kn_phase *p);
 /* The reduction whose accumulator has the result of reduction r: itself, or one that it is a part of. A sum of f32 is found
  * beside the variance of the same value, from one addition for a block and not for each member. */
 int kn_c_owner(const kn_phase *p, int r);
-/* Does a sweep accumulate variances? */
-bool kn_c_has_variance(const kn_phase *p, int stage);
+/* Does a sweep accumulate variances of f64 (kn_members_end())? */
+bool kn_c_has_f64_variance(const kn_phase *p, int stage);
 /* Why no C is written for a phase; NULL: it is. */
 const char *kn_c_refusal(const kn_phase *p);
 /* A phase of a kernel for calls of one case, if it can be walked so, as one translation unit; in arena `a`. */

@@ -68,6 +68,8 @@ static void put_vectors_of_members(kn_c_writing *g, int loop, int count)
     put_member_fetches(g, loop, count, " + from", "KN_COLUMN_LANES");
     w->vectors = true;
     kn_c_put_accs(g, loop);
+    if (count > 1)
+        kn_c_line(w, "KN_UNROLL");
     const bool opened = opens_members(g, count);
     kn_c_put_vector_of(g, loop, "KN_COLUMN_LANES");
     if (opened)
@@ -120,13 +122,28 @@ static void put_stored_members(kn_c_writing *g, int loop)
     kn_c_close(w);
 }
 
-/* Does the loop sum f32, of lanes that all lie side by side? */
-static bool sums_floats(kn_c_writing *g, int loop)
+/* Do all lanes that the loop reads lie side by side? */
+static bool reads_adjacent(const kn_c_writing *g, int loop)
 {
-    bool any = false;
     for (int v = 0; v < g->w->ph->nest.values.len; v++)
         if (kn_c_reads(g, v, loop) && g->w->lane[v] && !kn_c_is_adjacent(g->w, v))
             return false;
+    return true;
+}
+
+/* Does it look for extremes of f32? */
+static bool takes_extremes(const kn_c_writing *g, int loop)
+{
+    bool any = false;
+    for (int r = 0; r < g->w->ph->nest.reds.len; r++)
+        any |= kn_c_adds_here(g, r, loop) && kn_c_is_range(g->w, r);
+    return any;
+}
+
+/* Does it sum f32 that are made f64? */
+static bool sums_floats(kn_c_writing *g, int loop)
+{
+    bool any = false;
     g->widened = true;
     for (int r = 0; r < g->w->ph->nest.reds.len; r++)
         any |= kn_c_sums_terms(g, r, loop);
@@ -153,12 +170,14 @@ static void put_cached_members(kn_c_writing *g, int loop, int count)
         put_stored_members(g, loop);
         return;
     }
-    if (!gains && !(can && count > 1 && sums_floats(g, loop))) {
+    const bool adjacent = can && count > 1 && reads_adjacent(g, loop),
+               always = gains || (adjacent && takes_extremes(g, loop));
+    if (!always && !(adjacent && sums_floats(g, loop))) {
         put_lanes_of_members(g, loop, count, false);
         return;
     }
-    kn_c_open(w, gains ? "if (KN_IS_WHOLE(n, KN_COLUMN_LANES) || n >= KN_COLUMN_LANES)"
-                       : "if (KN_TERMS && n >= KN_COLUMN_LANES)");
+    kn_c_open(w, always ? "if (KN_IS_WHOLE(n, KN_COLUMN_LANES) || n >= KN_COLUMN_LANES)"
+                        : "if (KN_TERMS && n >= KN_COLUMN_LANES)");
     put_vectors_of_members(g, loop, count);
     w->indent--;
     kn_c_open(w, "} else");
@@ -216,7 +235,7 @@ static void put_shifts(kn_c_writing *g, int loop)
     for (int r = 0; r < w->ph->nest.reds.len; r++) {
         if (!kn_c_shifts(g, r, loop))
             continue;
-        kn_c_open(w, "if (s->fresh && *(const f64 *)s->total%d == 0)", r);
+        kn_c_open(w, "if (s->fresh && ((const f64 *)s->total%d)[3 * s->lanes] == 0)", r);
         if (w->members)
             kn_c_line(w, "const i64 m = 0;");
         kn_c_line(w, "KN_LANES");

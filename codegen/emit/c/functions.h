@@ -290,15 +290,15 @@ static inline void kn_merge_moments(double *mean, double *m2, double *total, kn_
     *total += s.others * shift + sum;
 }
 
-/* The same of one group: `acc` is its count, mean, sum of squared deviations, and sum. */
+/* The same of one group: `acc` is its mean, sum of squared deviations, sum, and count. */
 static inline void kn_add_moments(double acc[4], double others, double shift, double sum,
                                   double squares)
 {
     const double of[3] = {shift, sum, squares};
     if (others == 0)
         return;
-    kn_merge_moments(&acc[1], &acc[2], &acc[3], kn_weights_of(acc[0], others), of);
-    acc[0] += others;
+    kn_merge_moments(&acc[0], &acc[1], &acc[2], kn_weights_of(acc[3], others), of);
+    acc[3] += others;
 }
 
 #endif

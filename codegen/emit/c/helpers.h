@@ -403,6 +403,35 @@ KN_EXTREME(f32, u32, i32)
 KN_EXTREME(f64, u64, i64)
 #undef KN_EXTREME
 
+/* Minimum and maximum of f32 whose bits have these ends: the greatest and the least, and the greatest as unsigned. If some have no
+ * sign, the greatest is the maximum; else the least is. If some have one, the greatest as unsigned is the minimum; else the
+ * least is. So zeros are told apart, and NaN is the greatest of its sign. */
+static inline f32 kn_end_of(u32 bits, i32 greatest, u32 far)
+{
+    const truth nan = (greatest > 0x7f800000) | (far > 0xff800000u);
+    f32 x;
+    bits = nan ? 0x7fc00000 : bits;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline f32 kn_minimum_of(i32 greatest, i32 least, u32 far)
+{
+    return kn_end_of((i32)far < 0 ? far : (u32)least, greatest, far);
+}
+
+static inline f32 kn_maximum_of(i32 greatest, i32 least, u32 far)
+{
+    return kn_end_of((u32)(greatest < 0 ? least : greatest), greatest, far);
+}
+
+/* The least bits of numbers whose minimum and maximum are known, as far as those matter; of no numbers infinities are. */
+static inline i32 kn_least_of(f32 minimum, f32 maximum)
+{
+    const i32 low = (i32)kn_bits_of_f32(minimum), high = (i32)kn_bits_of_f32(maximum);
+    return minimum > maximum ? 0x7fffffff : low < high ? low : high;
+}
+
 /* Maximum and minimum with a constant c, which is neither NaN nor -0: processors choose the second operand where one is NaN, and
  * of two zeros. So the minimum with +0 is right, and the maximum takes "+ 0", which makes +0 of -0. */
 #define KN_AT_LEAST(a, c) ((c) > (a) ? (c) : (a))

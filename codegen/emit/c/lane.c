@@ -145,7 +145,9 @@ void kn_c_put_lanes_from(kn_c_writing *g, int loop, const char *count)
     kn_c_line(g->w, "const i64 l = from + j;");
     if (g->widened)
         kn_c_line(g->w, "(void)l;");
+    g->by_j = true;
     kn_c_put_lane(g, loop);
+    g->by_j = false;
     kn_c_close(g->w);
 }
 

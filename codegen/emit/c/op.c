@@ -213,11 +213,14 @@ kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red)
     return kn_is_float(t) && (red->op == KN_OP_SUM || red->op == KN_OP_PROD) ? KN_F64 : t;
 }
 
-bool kn_c_has_variance(const kn_phase *p, int stage)
+bool kn_c_has_f64_variance(const kn_phase *p, int stage)
 {
-    for (int r = 0; r < p->nest.reds.len; r++)
-        if (p->nest.reds.data[r].op == KN_OP_VAR && p->nest.reds.data[r].stage == stage)
+    for (int r = 0; r < p->nest.reds.len; r++) {
+        const kn_red *red = &p->nest.reds.data[r];
+        if (red->op == KN_OP_VAR && red->stage == stage &&
+            p->nest.values.data[red->value].dtype != KN_F32)
             return true;
+    }
     return false;
 }
 

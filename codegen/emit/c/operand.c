@@ -132,7 +132,9 @@ const char *kn_c_expression(kn_c_writing *g, int i, int loop)
     const kn_value *v = kn_c_value_at(g, i);
     const char *in[KN_MAX_IN];
     if (v->kind == KN_V_INDEX) {
-        const char *lane = kn_c_subscript(w, v->access, kn_c_number_of(w->ph, false, i), "l");
+        /* of a sum compilers add as few bits as it is converted to, but not of `l`, which addresses take as well */
+        const char *lane = kn_c_subscript(w, v->access, kn_c_number_of(w->ph, false, i),
+                                          g->by_j ? "(from + j)" : "l");
         return g->l.way[i] == KN_C_SAME ? kn_c_printed(w, "(%s)p%d", kn_c_type(v->dtype), i)
                                         : kn_c_printed(w, "(%s)p%d + (%s)(%s)", kn_c_type(v->dtype),
                                                        i, kn_c_type(v->dtype), lane);

@@ -62,14 +62,14 @@ typedef struct kn_fold {
 /* Columns: members before an accumulator that is blocked is added to its total. */
 #define KN_FOLD_MEMBERS 128
 
-/* Where the block of members ends that begins at member i. Where there are variances the first ones are short, for what is
- * known of the mean before they end is one member, or the mean of a few (runtime/cpu/forms.h). */
-static inline __INT64_TYPE__ kn_members_end(__INT64_TYPE__ i, int variances)
+/* Where the block of members ends that begins at member i. Where there are variances of f64 the first ones are short, for what
+ * is known of the mean before they end is one member, or the mean of a few (runtime/cpu/forms.h). */
+static inline __INT64_TYPE__ kn_members_end(__INT64_TYPE__ i, int f64_variances)
 {
-    return !variances || i >= 64 ? (i / KN_FOLD_MEMBERS + 1) * KN_FOLD_MEMBERS
-           : i >= 16             ? 64
-           : i >= 4              ? 16
-                                 : 4;
+    return !f64_variances || i >= 64 ? (i / KN_FOLD_MEMBERS + 1) * KN_FOLD_MEMBERS
+           : i >= 16                 ? 64
+           : i >= 4                  ? 16
+                                     : 4;
 }
 
 /* The first checked index that is out of bounds. */

@@ -2,8 +2,11 @@
  * for each of KN_FOLD_LANES lanes, as the interpreter's folds have, in columns variables of a lane.
  *
  *   added      lane: the sum, product, ... so far
- *   extreme    lane: the extreme so far, of what is no NaN; odd: not 0 if there was a NaN; bits: whose sign is that of an
- *              extreme that is a zero
+ *   range      of f32, for a minimum, a maximum, or both of the same value. Bits of floats are integers that ascend from +0 on,
+ *              and descend from -0 on; those of NaN lie beyond infinities. lane and least: the greatest and the least of them;
+ *              far: the greatest as unsigned. helpers.h says what follows from these
+ *   extreme    of f64, for many processors have no integer maximum of 8 bytes. lane: the extreme so far, of what is no NaN;
+ *              odd: not 0 if there was a NaN; bits: whose sign is that of an extreme that is a zero
  *   magnitude  lane: the bits of the greatest absolute value, as an integer: those of a NaN are greater than all others
  *   variance   lane and squares: sums of deviations from the shift, and of their squares */
 #include "codegen/emit/c/writer.h"
@@ -25,6 +28,28 @@ static bool is_magnitude(const kn_c_writer *w, int r)
     const kn_value *v = &w->ph->nest.values.data[red_at(w, r)->value];
     return is_extreme(w, r) && red_at(w, r)->op == KN_OP_MAX && v->kind == KN_V_ELEM &&
            v->op == KN_OP_ABS;
+}
+
+bool kn_c_is_range(const kn_c_writer *w, int r)
+{
+    return is_extreme(w, r) && kn_c_accumulator(w->ph, red_at(w, r)) == KN_F32 &&
+           !is_magnitude(w, r);
+}
+
+/* The other extreme of what range r is of; -1: only one is wanted. */
+static int other_end(const kn_c_writer *w, int r)
+{
+    for (int i = 0; i < w->ph->nest.reds.len; i++)
+        if (i != r && red_at(w, i)->value == red_at(w, r)->value &&
+            red_at(w, i)->stage == red_at(w, r)->stage && kn_c_is_range(w, i))
+            return i;
+    return -1;
+}
+
+/* Does the other extreme, which comes first, have the accumulators of this one? */
+static bool is_shared(const kn_c_writer *w, int r)
+{
+    return kn_c_is_range(w, r) && other_end(w, r) >= 0 && other_end(w, r) < r;
 }
 
 /* Of a lane: sums of f32 are few, and accumulate in f32; their sums in f64. */
@@ -64,15 +89,41 @@ static const char *identity(kn_c_writer *w, int r)
 
 int kn_c_acc_bytes(const kn_c_writer *w, int r)
 {
-    const int each = kn_bytes(type_of(w, r));
+    const int each = is_shared(w, r) ? 0 : kn_bytes(type_of(w, r));
     const bool one = is_magnitude(w, r) || !(is_extreme(w, r) || is_variance(w, r));
     return one ? each : 3 * each;
+}
+
+/* The extreme of r so far, of a lane: rows begin with none. */
+static const char *extreme_so_far(kn_c_writer *w, int r)
+{
+    return w->mode != KN_C_COLS ? identity(w, r)
+                                : kn_c_printed(w, "acc%d[%s]", r, w->vectors ? "from + j" : "l");
+}
+
+/* What range r begins with, if its extremes so far are these. */
+static void declare_range(kn_c_writer *w, int r)
+{
+    const int other = other_end(w, r);
+    const char *low = extreme_so_far(w, r), *high = low;
+    if (other >= 0)
+        *(red_at(w, r)->op == KN_OP_MIN ? &high : &low) = extreme_so_far(w, other);
+    put_local(w, "i32", "lane", r, kn_c_printed(w, "(i32)kn_bits_of_f32(%s)", high));
+    put_local(w, "i32", "least", r,
+              other >= 0 ? kn_c_printed(w, "kn_least_of(%s, %s)", low, high)
+                         : kn_c_printed(w, "(i32)kn_bits_of_f32(%s)", low));
+    put_local(w, "u32", "far", r, kn_c_printed(w, "kn_bits_of_f32(%s)", low));
 }
 
 void kn_c_declare_acc(kn_c_writer *w, int r)
 {
     const kn_dtype t = type_of(w, r);
     const bool cols = w->mode == KN_C_COLS;
+    if (kn_c_is_range(w, r)) {
+        if (!is_shared(w, r))
+            declare_range(w, r);
+        return;
+    }
     if (is_magnitude(w, r)) {
         put_local(w, signed_type(t), "lane", r, t == KN_F32 ? "KN_LEAST_f32" : "KN_LEAST_f64");
         return;
@@ -106,6 +157,16 @@ static void put_combine(kn_c_writer *w, int r, const char *to, const char *value
     put_combine_of(w, r, type_of(w, r), to, value);
 }
 
+/* Range r takes the ends of another: a greatest and a least number of bits, and a greatest as unsigned. */
+static void put_wider(kn_c_writer *w, int r, const char *at, const char *greatest,
+                      const char *least, const char *far)
+{
+    kn_c_line(w, "lane%d%s = %s > lane%d%s ? %s : lane%d%s;", r, at, greatest, r, at, greatest, r,
+              at);
+    kn_c_line(w, "least%d%s = %s < least%d%s ? %s : least%d%s;", r, at, least, r, at, least, r, at);
+    kn_c_line(w, "far%d%s = %s > far%d%s ? %s : far%d%s;", r, at, far, r, at, far, r, at);
+}
+
 /* Accumulator `at` ("[j]", or "") takes the extreme `value`, `odd` and `bits` of others, or of one element. */
 static void put_nearer(kn_c_writer *w, int r, const char *at, const char *value, const char *odd,
                        const char *bits)
@@ -126,6 +187,17 @@ void kn_c_put_into_acc(kn_c_writer *w, int r, const char *value)
 {
     const char *const at = has_several(w) ? "[j]" : "", *const type = kn_c_type(type_of(w, r));
     const char *const shift = kn_c_printed(w, "shift%d%s", r, w->vectors ? "[j]" : "");
+    if (is_shared(w, r))
+        return;
+    if (kn_c_is_range(w, r)) { /* the least is an element already, or no better than none */
+        kn_c_line(w,
+                  w->masked ? "const i32 near%d = in ? (i32)kn_bits_of_f32(%s) : least%d%s;"
+                            : "const i32 near%d = (i32)kn_bits_of_f32(%s);",
+                  r, value, r, at);
+        value = kn_c_printed(w, "near%d", r);
+        put_wider(w, r, at, value, value, kn_c_printed(w, "(u32)%s", value));
+        return;
+    }
     if (w->masked && !is_variance(w, r)) { /* lanes that are none change nothing */
         kn_c_line(w, "const %s some%d = in ? (%s)%s : %s;", type, r, type, value, identity(w, r));
         value = kn_c_printed(w, "some%d", r);
@@ -161,7 +233,10 @@ static void put_tree(kn_c_writer *w, int r)
         const char *other = kn_c_printed(w, "%d[j + %d]", r, half);
         kn_c_line(w, "KN_FEW");
         kn_c_open(w, "for (int j = 0; j < %d; j++)", half);
-        if (is_extreme(w, r))
+        if (kn_c_is_range(w, r))
+            put_wider(w, r, "[j]", kn_c_printed(w, "lane%s", other),
+                      kn_c_printed(w, "least%s", other), kn_c_printed(w, "far%s", other));
+        else if (is_extreme(w, r))
             put_nearer(w, r, "[j]", kn_c_printed(w, "lane%s", other),
                        kn_c_printed(w, "odd%s", other), kn_c_printed(w, "bits%s", other));
         else
@@ -176,6 +251,11 @@ static const char *extreme_of(kn_c_writer *w, int r, const char *at)
 {
     if (is_magnitude(w, r))
         return kn_c_printed(w, "kn_magnitude_%s(lane%d%s)", kn_c_type(type_of(w, r)), r, at);
+    const int of = is_shared(w, r) ? other_end(w, r) : r;
+    if (kn_c_is_range(w, r))
+        return kn_c_printed(w, "kn_%s_of(lane%d%s, least%d%s, far%d%s)",
+                            red_at(w, r)->op == KN_OP_MIN ? "minimum" : "maximum", of, at, of, at,
+                            of, at);
     return kn_c_printed(w, "kn_extreme_%s(lane%d%s, odd%d%s, bits%d%s)", kn_c_type(type_of(w, r)),
                         r, at, r, at, r, at);
 }
@@ -196,7 +276,9 @@ static void join_column(kn_c_writer *w, int r)
         kn_c_open(w, "for (int j = 0; j < KN_COLUMN_LANES; j++)");
         kn_c_line(w, "const i64 l = from + j;");
     }
-    if (is_extreme(w, r)) { /* the same extreme twice is one */
+    if (kn_c_is_range(w, r)) {
+        kn_c_line(w, "acc%d[l] = %s;", r, extreme_of(w, r, w->vectors ? "[j]" : ""));
+    } else if (is_extreme(w, r)) { /* the same extreme twice is one */
         put_combine(w, r, kn_c_printed(w, "acc%d[l]", r),
                     extreme_of(w, r, w->vectors ? "[j]" : ""));
     } else if (is_variance(w, r)) {
@@ -216,7 +298,8 @@ void kn_c_join_acc(kn_c_writer *w, int r)
         join_column(w, r);
         return;
     }
-    put_tree(w, r);
+    if (!is_shared(w, r))
+        put_tree(w, r);
     if (is_extreme(w, r))
         put_combine(w, r, acc, extreme_of(w, r, "[0]"));
     else if (is_variance(w, r))
@@ -235,7 +318,7 @@ void kn_c_point_at_acc(kn_c_writer *w, int r)
         kn_c_line(w, "%s *const acc%d = (%s *)s->acc%d%s;", type, r, type, r, done);
         return;
     }
-    kn_c_line(w, "f64 *const shifts%d = (f64 *)s->acc%d + 1%s;", r, r, done);
+    kn_c_line(w, "f64 *const shifts%d = (f64 *)s->acc%d%s;", r, r, done);
     kn_c_line(w, "f64 *const sums%d = shifts%d + s->lanes;", r, r);
     kn_c_line(w, "f64 *const sumsquares%d = sums%d + s->lanes;", r, r);
 }

@@ -103,7 +103,9 @@ static void put_masked_lanes(kn_c_writing *g, int loop)
     kn_c_open(w, "for (int j = 0; j < KN_FOLD_LANES; j++)");
     kn_c_line(w, "const i64 l = from + j;");
     kn_c_line(w, "const truth in = j < left;");
+    g->by_j = true;
     kn_c_put_lane(g, loop);
+    g->by_j = false;
     kn_c_close(w);
     kn_c_put_narrowed(g, loop, "last", NULL);
     w->masked = g->widened = false;

@@ -35,8 +35,8 @@ void kn_c_put_starts(kn_c_writer *w, int stage, const char *n)
     }
 }
 
-/* Columns: adds accumulators of members [i, stop) to totals, of so many lanes. */
-void kn_c_put_merges(kn_c_writer *w, int stage, const char *lanes)
+/* Columns: adds accumulators of members [i, stop) of those up to `end` to totals, of so many lanes. */
+void kn_c_put_merges(kn_c_writer *w, int stage, const char *lanes, const char *end)
 {
     const kn_phase *p = w->ph;
     for (int r = 0; r < p->nest.reds.len; r++) {
@@ -44,9 +44,10 @@ void kn_c_put_merges(kn_c_writer *w, int stage, const char *lanes)
             continue;
         kn_c_open(w, "if (c->fold[%d]->blocked)", r);
         if (p->nest.reds.data[r].op == KN_OP_VAR)
-            kn_c_line(w, "*(f64 *)s->acc%d = (f64)(stop - i);", r);
+            kn_c_line(w, "((f64 *)s->acc%d)[3 * s->lanes] = (f64)(stop - i);", r);
         kn_c_line(w, "c->fold[%d]->merge(%s, s->total%d, s->acc%d);", r, lanes, r, r);
-        kn_c_line(w, "c->fold[%d]->again(%s, s->acc%d, s->total%d);", r, lanes, r, r);
+        kn_c_line(w, "if (stop < %s)", end);
+        kn_c_line(w, "    c->fold[%d]->again(%s, s->acc%d, s->total%d);", r, lanes, r, r);
         kn_c_close(w);
     }
 }
@@ -74,7 +75,7 @@ void kn_c_put_halves(kn_c_writer *w, int stage)
 static const char *part_of(const kn_red *red, bool own, int *moment)
 {
     const bool sum = !own && red->op == KN_OP_SUM;
-    *moment = sum ? 3 : red->part == KN_PART_MEAN ? 1 : red->part == KN_PART_COUNT ? 0 : 2;
+    *moment = sum ? 2 : red->part == KN_PART_MEAN ? 0 : red->part == KN_PART_COUNT ? 3 : 1;
     return sum                          ? "sum"
            : red->part == KN_PART_MEAN  ? "mean"
            : red->part == KN_PART_COUNT ? "count"

@@ -88,7 +88,7 @@ static void put_state(kn_c_writer *w)
         else if (w->mode == KN_C_COLS)
             kn_c_line(w, "%s *r%d; char *acc%d, *total%d;", kn_c_type(red->dtype), r, r, r);
         else if (red->op == KN_OP_VAR)
-            kn_c_line(w, "%s r%d; f64 acc%d[4]; /* count, mean, sum of squared deviations, sum */",
+            kn_c_line(w, "%s r%d; f64 acc%d[4]; /* mean, sum of squared deviations, sum, count */",
                       kn_c_type(red->dtype), r, r);
         else if (kn_c_accumulator(p, red) != KN_NO_DTYPE)
             kn_c_line(w, "%s r%d; %s acc%d;", kn_c_type(red->dtype), r,
@@ -350,7 +350,7 @@ static void put_member_loop(kn_c_writer *w, int stage, const member_loop *of)
     const int first = w->ph->nest.ngroup, last = w->ph->nest.naxes - 1;
     kn_c_open(w, "for (i64 i = %s, stop; i < %s; i = stop)", of->from, of->to);
     kn_c_line(w, "stop = KN_MIN(%s, %s + kn_members_end(i - %s, %d));", of->to, of->from, of->from,
-              kn_c_has_variance(w->ph, stage));
+              kn_c_has_f64_variance(w->ph, stage));
     kn_c_line(w, "s->fresh = 1;");
     kn_c_open(w, "for (i64 m = i; m < stop; m += s->members)");
     put_members(w, stage);
@@ -364,7 +364,7 @@ static void put_member_loop(kn_c_writer *w, int stage, const member_loop *of)
         put_next(w, first, last + 1);
     }
     kn_c_close(w);
-    kn_c_put_merges(w, stage, of->lanes);
+    kn_c_put_merges(w, stage, of->lanes, of->to);
     kn_c_close(w);
 }
 

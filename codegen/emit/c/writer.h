@@ -137,6 +137,8 @@ const char *kn_c_acc(kn_c_writer *w, int r);
 void kn_c_declare_acc(kn_c_writer *w, int r);
 void kn_c_put_into_acc(kn_c_writer *w, int r, const char *value);
 void kn_c_join_acc(kn_c_writer *w, int r);
+/* Is it an extreme of f32, which is kept as the ends of a range of bits? */
+bool kn_c_is_range(const kn_c_writer *w, int r);
 /* Bytes of those of a lane. */
 int kn_c_acc_bytes(const kn_c_writer *w, int r);
 /* Columns: names for the state's. */
@@ -239,6 +241,7 @@ typedef struct kn_c_writing {
     bool *known;  /* per value: declared at the top */
     bool *hidden; /* per value: a constant that is a limit, as a variable of the function */
     bool *loaded; /* per value: read in this loop already */
+    bool by_j;    /* lane `l` is from + j */
     bool dry;     /* values are computed without being written anywhere */
     bool quick;   /* quotients of f64 are products, and `odd` tells whether they are right */
     bool widened; /* bytes that the loop reads were made integers of 4 before, 16-bit floats f32 */
@@ -436,10 +439,10 @@ void kn_c_put_packed_block(kn_c_writer *w, int stage);
 
 /* Has it totals, that blocks of members are added to? */
 bool kn_c_has_total(const kn_red *red);
-/* A stage's: begins those of n groups; columns: adds those of members [i, stop) to totals, of so many lanes; makes those of n
- * groups of what members side by side have accumulated; and the results of n groups. */
+/* A stage's: begins those of n groups; columns: adds those of members [i, stop), of members up to `end`, to totals, of so many
+ * lanes; makes those of n groups of what members side by side have accumulated; and the results of n groups. */
 void kn_c_put_starts(kn_c_writer *w, int stage, const char *n);
-void kn_c_put_merges(kn_c_writer *w, int stage, const char *lanes);
+void kn_c_put_merges(kn_c_writer *w, int stage, const char *lanes, const char *end);
 void kn_c_put_halves(kn_c_writer *w, int stage);
 void kn_c_put_finish(kn_c_writer *w, int stage, const char *n);
 
