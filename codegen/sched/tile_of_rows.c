@@ -87,11 +87,14 @@ bool kn_schedule_cpu_tile_of_rows(const kn_site *at, const kn_phase *ph, kn_phas
     return take_tiles(at, rows);
 }
 
-/* Takes those out of the tiles that are read as quickly where they are: what one sweep reads by few strides, mostly. */
+/* Takes what one sweep reads out of the tiles, if it reads that as quickly where it is. */
 static void keep_what_pays(const kn_site *at, kn_phase *cols)
 {
     double best = kn_predict_phase(at, cols).work;
     for (int i = cols->how.transposes.len - 1; i >= 0; i--) {
+        const kn_transpose *t = &cols->how.transposes.data[i];
+        if (t->store || kn_value_at(cols, t->of)->sweeps > 1)
+            continue;
         kn_phase without = kn_phase_copy(at->arena, cols);
         const int last = --without.how.transposes.len;
         for (int j = i; j < last; j++)
