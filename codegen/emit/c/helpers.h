@@ -413,8 +413,8 @@ static inline i64 kn_is_odd(f64 x)
             kn_squares_down_##U(to + r * columns, columns, from + r, across, (int)columns);        \
         return r;                                                                                  \
     }                                                                                              \
-    static __attribute__((noinline)) void kn_turn_##U(void *to, i64 tile, const void *from,        \
-                                                      i64 across, i64 rows, i64 columns)           \
+    static __attribute__((noinline, unused)) void kn_turn_##U(                                     \
+        void *to, i64 tile, const void *from, i64 across, i64 rows, i64 columns)                   \
     {                                                                                              \
         U *const t = (U *)to;                                                                      \
         const U *const f = (const U *)from;                                                        \
