@@ -160,7 +160,7 @@ static void put_transposed(const subject *s, kn_text *t, const kn_kernel *k, con
 {
     list transposed = {.a = t->arena};
     if (!kn_explains_gpu(s) && ph->how.transposes.len)
-        kn_putf(t, "; tiles of %d groups", kn_rows_of_tile(ph));
+        kn_putf(t, "; tiles of %d groups", kn_groups_of_tile(ph));
     for (int i = 0; i < ph->how.transposes.len; i++) {
         const kn_access *acc = kn_transposed_access(ph, &ph->how.transposes.data[i]);
         put_in_list(&transposed, t, "; ", kn_explain_array(s, &k->bufs.data[acc->buf]));

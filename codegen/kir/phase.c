@@ -536,7 +536,18 @@ bool kn_are_only_stored(const kn_phase *p, int sweep)
     return only;
 }
 
-int kn_rows_of_tile(const kn_phase *p)
+/* Of columns, of which the members of a group have so many bytes. */
+static int columns_of_tile(const kn_phase *p, int64_t bytes)
+{
+    enum { MOST = 1024, LEAST = 32, ROOM = 24 * 1024 };
+    int columns = MOST;
+    while (columns > LEAST && columns * bytes > ROOM)
+        columns /= 2;
+    return p->nest.axes[p->nest.ngroup - 1].extent >= LEAST && columns * bytes <= 8 * ROOM ? columns
+                                                                                           : 0;
+}
+
+int kn_groups_of_tile(const kn_phase *p)
 {
     enum { LINE = 64, ROOM = 512 * 1024 };
     int bytes = 0, narrowest = LINE / KN_LEAST_ROWS, least = 1;
@@ -550,6 +561,8 @@ int kn_rows_of_tile(const kn_phase *p)
     }
     const int64_t members = p->how.split ? p->num.chunk : p->nest.members;
     int rows = LINE / narrowest;
+    if (bytes && p->how.walk == KN_WALK_COLS)
+        return columns_of_tile(p, members * bytes);
     while (rows > least && rows * members * bytes > ROOM)
         rows /= 2;
     return bytes && rows * members * bytes <= ROOM ? rows : 0;

@@ -340,11 +340,12 @@ static inline bool kn_in_tile_of_rows(const kn_phase *p, int value)
     return p->how.walk == KN_WALK_ROWS && kn_transpose_of(p, value);
 }
 
-/* CPUs, ROWS with transposes: how many whole groups are a tile, or so many groups' members of a part if they are split, whose transposed accesses go through the worker's memory: a
+/* CPUs, with transposes; ROWS: how many whole groups are a tile, or so many groups' members of a part if they are split, whose transposed accesses go through the worker's memory: a
  * line of the narrowest elements, fewer where the second-level cache has no room for that; KN_LEAST_ROWS at least if any
- * is contiguous along the groups. 0: it has no room. */
+ * is contiguous along the groups. COLS: as many as the first-level cache has room for, and as are lanes enough. 0: it has no room,
+ * or there are too few. */
 enum { KN_LEAST_ROWS = 8 }; /* that registers transpose at a time */
-int kn_rows_of_tile(const kn_phase *p);
+int kn_groups_of_tile(const kn_phase *p);
 
 /* CPUs: does a phase without reductions go by tiles of its last two axes, if it is not in rows that it gathers and an access is
  * transposed? What lies along the last axis but one is copied by whole lines then (codegen/emit/c/transpose.c). */

@@ -203,7 +203,7 @@ typedef struct kn_schedule {
     bool last_of_tile; /* last_block, COLS: for each tile, the last of the blocks that split it */
     bool atomic; /* its only reduction is a whole sum by packed atomics: codegen/sched/atomics.c */
     /* ---- transpose ---- */
-    /* members of a tile, through which transposed accesses go; 0: none. Of CPUs' rows a tile has kn_rows_of_tile() groups */
+    /* members of a tile, through which transposed accesses go; 0: none. Of CPUs' rows a tile has kn_groups_of_tile() groups */
     int tile;
     /* tile, groups of several axes: each thread divides for its own groups; the offsets of others come by __shfl_sync. It
      * follows from the axes and the lanes */

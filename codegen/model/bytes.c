@@ -14,11 +14,21 @@ static double bytes_each(const kn_model *m, const kn_access *acc, double stride)
     return least(bytes * most(stride, 1), most(bytes, m->m->sector));
 }
 
+/* Do short rows lie along the members of a CPU's columns? Each is a line or two, which stay in the cache from member to member. */
+static bool is_of_short_rows(const kn_model *m, const kn_phase *ph, const kn_access *acc)
+{
+    enum { NEAR_BYTES = 128 };
+    const int last = ph->nest.naxes - 1, group = ph->nest.ngroup - 1;
+    const int bytes = kn_bytes(m->k->bufs.data[acc->buf].dtype);
+    return m->target->sm == 0 && ph->how.walk == KN_WALK_COLS && last > group && group >= 0 &&
+           llabs(acc->stride[last]) == 1 && llabs(acc->stride[group]) * bytes <= NEAR_BYTES;
+}
+
 /* Of access i. */
 static double stride_of(const kn_model *m, const kn_phase *ph, const kn_access *acc, int i)
 {
     const int va = kn_phase_vector_axis(ph);
-    if (va < 0 || kn_transpose_of(ph, i))
+    if (va < 0 || kn_transpose_of(ph, i) || is_of_short_rows(m, ph, acc))
         return 1;
     const bool by_tiles = m->target->sm == 0 && kn_may_go_by_tiles(ph) && !ph->universal;
     return by_tiles && llabs(acc->stride[va - 1]) == 1 && acc->stride[va] != 0
@@ -110,7 +120,8 @@ static double straddled(const kn_model *m, const kn_phase *ph, int value)
 {
     const kn_access *acc = kn_value_at(ph, value)->access;
     const int bytes = kn_bytes(kn_value_at(ph, value)->dtype), last = ph->nest.ngroup - 1;
-    const double groups = ph->how.tile ? (double)m->k->threads / ph->how.tpg : kn_rows_of_tile(ph);
+    const double groups =
+        ph->how.tile ? (double)m->k->threads / ph->how.tpg : kn_groups_of_tile(ph);
     const double run = bytes * least(groups, (double)ph->nest.axes[last].extent);
     bool aligned = true;
     if (llabs(acc->stride[ph->nest.naxes - 1]) == ph->nest.axes[last].extent)

@@ -87,7 +87,7 @@ static double waits_for_tiles(const kn_model *m, const kn_phase *ph, int sweep, 
     bool any = false, direct = false, shared = false;
     for (int i = 0; i < ph->nest.values.len; i++)
         if (kn_value_at(ph, i)->level == KN_ELEMENT && kn_model_loads(m, ph, i, sweep, done)) {
-            any = any || kn_in_tile(kn_transpose_of(ph, i));
+            any = any || (ph->how.tile && kn_in_tile(kn_transpose_of(ph, i)));
             direct = direct || !kn_transpose_of(ph, i);
             shared = shared || (!kn_transpose_of(ph, i) && kn_kept(ph, i) == KN_KEEP_SHARED);
         }

@@ -2,6 +2,7 @@
 #include "codegen/model/model.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "codegen/kir/grid.h"
 #include "codegen/kir/precision.h"
@@ -31,7 +32,10 @@ enum {
     TILE_STEP_COST = 12, /* of a vector between memory and the tile */
     TO_ROWS_COST =
         10, /* of an element that goes to a tile of rows, besides the loads of the sweeps */
-    STRIDED_COST = 12,   /* CPU: of an element that no vector reads */
+    NEAR_BYTES = 128,
+    STRIDED_COST = 12,   /* CPU: of an element that no vector reads, */
+    NEAR_COST = 3,       /* of 4 bytes or more where neighbours share lines, */
+    SCATTERED_COST = 6,  /* and of one that columns store so */
     TILE_START_COST = 80 /* of a thread's share of a tile, where blocks take one at a time */
 };
 
@@ -42,6 +46,49 @@ static bool is_strided(const kn_phase *ph, int i)
     const int va = kn_phase_vector_axis(ph);
     return ph->nest.ngroup > 0 && v->kind == KN_V_LOAD && va >= 0 && v->access->stride[va] > 2 &&
            !kn_transpose_of(ph, i);
+}
+
+/* Does value i, which is read so, share lines with its neighbours, and has 4 bytes at least? */
+static bool is_near(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    const int bytes = kn_bytes(v->dtype);
+    return bytes >= 4 && v->access->stride[kn_phase_vector_axis(ph)] * bytes <= NEAR_BYTES;
+}
+
+/* CPU: what columns take for an element that goes through a tile, and for one that they store by strides. */
+static double turning(const kn_phase *ph)
+{
+    const double wide = 3.2, narrow = 1.6; /* 2 bytes */
+    double sum = 0;
+    for (int i = 0; i < ph->how.transposes.len; i++)
+        sum += kn_bytes(kn_transposed_type(ph, &ph->how.transposes.data[i])) > 2 ? wide : narrow;
+    for (int s = 0; s < ph->nest.stores.len; s++) {
+        const kn_store *st = &ph->nest.stores.data[s];
+        if (st->kind == KN_STORE_ELEMENT && !kn_transpose_of_store(ph, s) &&
+            llabs(st->access.stride[kn_phase_vector_axis(ph)]) > 2)
+            sum += SCATTERED_COST;
+    }
+    return sum;
+}
+
+/* CPU: what a row takes for each of its sweeps, beside its elements: that begins and ends, waits for its functions, converts.
+ * Less than a vector is no vector. */
+static double of_a_row(const kn_phase *ph)
+{
+    enum { ROW_COST = 35, REST_COST = 15, SCALAR_COST = 30, VECTOR = 16 };
+    const double functions = 2.5, converted = 1.3;
+    bool calls = false, converts = false;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        calls = calls || (v->level == KN_ELEMENT && kn_is_function(v) &&
+                          kn_ops[v->op].cost > kn_ops[KN_OP_DIV].cost);
+        converts = converts || (v->level == KN_ELEMENT && kn_is_read(v) && kn_bytes(v->dtype) != 4);
+    }
+    if (ph->nest.members < VECTOR)
+        return (double)ph->nest.members * SCALAR_COST;
+    return (ROW_COST + (ph->nest.members % VECTOR ? REST_COST : 0)) * (calls ? functions : 1) *
+           (converts ? converted : 1);
 }
 
 static double accumulating(const kn_phase *ph, int red)
@@ -160,8 +207,9 @@ double kn_model_additions(kn_model *m, const kn_phase *ph)
             int cost = v->kind == KN_V_ELEM ? kn_ops[v->op].cost : KN_LOAD_COST;
             if (!gpu && kn_is_elem(v, KN_OP_DIV) && v->dtype == KN_F32)
                 cost = CPU_DIVISION;
-            if (!gpu && is_strided(ph, i))
-                cost += STRIDED_COST;
+            const bool strided = !gpu && is_strided(ph, i), near = strided && is_near(ph, i);
+            cost += strided && !near ? STRIDED_COST : 0;
+            sum += near ? NEAR_COST : 0;
             bool costly = cost > KN_FUNCTION_COST;
             double wide = v->dtype != KN_F64 ? 1 : costly ? m->m->wide : DOUBLE;
             if (gpu && is_renamed(ph, v))
@@ -185,7 +233,7 @@ double kn_model_additions(kn_model *m, const kn_phase *ph)
                        : 1.0 / ph->how.vec;
     sum += gpu ? ph->nest.nsweeps * step * vectors : 0;
     sum += ph->how.linear ? LANE_AXIS_COST * more * finds_indices(ph) : 0;
-    sum += gpu ? transposing(m, ph) : 0;
+    sum += gpu ? transposing(m, ph) : ph->how.walk == KN_WALK_COLS ? turning(ph) : 0;
     return ph->how.unaligned ? sum * unaligned_rows : sum;
 }
 
@@ -226,7 +274,10 @@ double kn_model_all_additions(kn_model *m, const kn_phase *ph)
     /* what divides a group waits for others, in the meantime */
     const bool rows = m->target->sm && ph->how.walk == KN_WALK_ROWS && !ph->how.mixed &&
                       !ph->how.cluster && !ph->how.split && !ph->how.last_block;
+    const bool cpu_rows = !m->target->sm && ph->how.walk == KN_WALK_ROWS && ph->nest.ngroup > 0;
     return lanes_of(m, ph) * members * kn_model_part_found(ph) * kn_model_additions(m, ph) +
-           (rows ? groups * ph->how.tpg * additions_a_group(ph) : 0) +
+           (rows       ? groups * ph->how.tpg * additions_a_group(ph)
+            : cpu_rows ? groups * ph->nest.nsweeps * of_a_row(ph)
+                       : 0) +
            (ph->how.scatter_sum ? testing * members * COMPACT_COST : 0);
 }

@@ -225,7 +225,7 @@ static kn_phase_schedule with_sizes(const kn_phase *shaped, const kn_phase_sched
         with.how.lanes = shaped->how.lanes;
         with.how.steps = shaped->how.steps;
     }
-    if (!with.how.transposes.len)
+    if (!with.how.transposes.len && with.how.walk == shaped->how.walk)
         with.how.transposes = shaped->how.transposes;
     return with;
 }

@@ -206,6 +206,8 @@ void kn_schedule_transposes(const kn_site *at, kn_phase *phase);
 bool kn_schedule_tile_of_rows(const kn_site *at, const kn_phase *phase, kn_phase *rows);
 /* The same of a CPU's, whose transposed accesses go through tiles in its cache. And could access i of rows? codegen/sched/tile_of_rows.c */
 bool kn_schedule_cpu_tile_of_rows(const kn_site *at, const kn_phase *phase, kn_phase *rows);
+/* A CPU's rows as columns, which may pay where they have few members: what is contiguous along those goes through tiles. */
+bool kn_schedule_cpu_columns(const kn_site *at, const kn_phase *phase, kn_phase *cols);
 bool kn_suits_cpu_tile(const kn_site *at, const kn_phase *phase, int i);
 /* An access to elements, every one of which is accessed; else NULL. */
 const kn_access *kn_whole_access(const kn_phase *phase, int i);

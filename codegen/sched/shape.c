@@ -12,6 +12,12 @@ static bool takes_rows(const kn_site *at, const kn_phase *rows, const kn_phase *
                : kn_predict_phase_ns(at, rows) < clearly * kn_predict_phase_ns(at, ph);
 }
 
+/* Is it less for a CPU's arithmetic than ph? What the two move is the same. */
+static bool is_less_work(const kn_site *at, const kn_phase *cols, const kn_phase *ph)
+{
+    return kn_predict_phase(at, cols).work < kn_predict_phase(at, ph).work;
+}
+
 void kn_shape_phase(const kn_site *at, kn_phase *ph)
 {
     if (!ph->how.split) {
@@ -34,7 +40,7 @@ void kn_shape_phase(const kn_site *at, kn_phase *ph)
         kn_schedule_packed(at, ph);
     if (ph->how.packed)
         return;
-    kn_phase rows;
+    kn_phase rows, cols;
     const bool tiled =
         kn_schedule_tile_of_rows(at, ph, &rows) || kn_schedule_cpu_tile_of_rows(at, ph, &rows);
     kn_schedule_transposes(at, ph);
@@ -45,4 +51,6 @@ void kn_shape_phase(const kn_site *at, kn_phase *ph)
     kn_interleave_if_quicker(at, ph);
     if (tiled && takes_rows(at, &rows, ph))
         *ph = rows;
+    else if (kn_schedule_cpu_columns(at, ph, &cols) && is_less_work(at, &cols, ph))
+        *ph = cols;
 }

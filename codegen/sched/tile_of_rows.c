@@ -1,6 +1,7 @@
-/* Tiles of whole groups, on CPUs: of rows of which an array is contiguous along the groups, or along another axis of the members than the last.
- * a worker copies a tile of neighbouring groups to memory of its own, where rows are contiguous; what is stored so it
- * copies back (codegen/emit/c/tiled_rows.c). It pays where the caches move fewer bytes: an element costs a line. */
+/* Tiles of whole groups, on CPUs: of rows of which an array is contiguous along the groups, or along another axis of the members than
+ * the last; and of columns of few members of which an array is contiguous along those. A worker copies a tile of neighbouring groups to
+ * memory of its own, where lanes are contiguous; what is stored so it copies back (codegen/emit/c/tiled.c). Rows gain where the caches
+ * move fewer bytes, for an element costs a line; columns where rows would begin and end too often. */
 #include "codegen/sched/sched.h"
 
 /* Few groups are read as quickly element by element. */
@@ -36,6 +37,8 @@ static const kn_access *access_of(const kn_site *at, const kn_phase *ph, int i)
 bool kn_suits_cpu_tile(const kn_site *at, const kn_phase *ph, int i)
 {
     const kn_access *acc = access_of(at, ph, i);
+    if (ph->how.walk == KN_WALK_COLS)
+        return kn_lies_along(acc, ph->nest.naxes - 1, ph->nest.ngroup - 1);
     return acc && (is_transposed(ph, acc) || is_in_runs(ph, acc));
 }
 
@@ -58,9 +61,20 @@ static bool may_have_tile(const kn_site *at, const kn_phase *ph)
            at->force->division == KN_DIVIDE_BY_COST;
 }
 
-bool kn_schedule_cpu_tile_of_rows(const kn_site *at, const kn_phase *ph, kn_phase *rows)
+/* All that suits goes through tiles. False: nothing does, or no cache has room. */
+static bool take_tiles(const kn_site *at, kn_phase *ph)
 {
     const int loads = ph->nest.values.len;
+    for (int i = 0; i < kn_accesses(ph); i++)
+        if (kn_suits_cpu_tile(at, ph, i))
+            kn_push(
+                at->arena, &ph->how.transposes,
+                ((kn_transpose){.store = i >= loads, .of = i < loads ? i : i - loads, .vec = 1}));
+    return kn_groups_of_tile(ph) > 0;
+}
+
+bool kn_schedule_cpu_tile_of_rows(const kn_site *at, const kn_phase *ph, kn_phase *rows)
+{
     if (!may_have_tile(at, ph) || !any_is_transposed(at, ph) ||
         (ph->how.walk == KN_WALK_COLS &&
          !kn_any_lies_along(ph, ph->nest.naxes - 1, ph->nest.ngroup - 1)))
@@ -70,10 +84,42 @@ bool kn_schedule_cpu_tile_of_rows(const kn_site *at, const kn_phase *ph, kn_phas
         rows->how.walk = KN_WALK_ROWS;
         kn_schedule_vectors(at, rows);
     }
-    for (int i = 0; i < kn_accesses(rows); i++)
-        if (kn_suits_cpu_tile(at, rows, i))
-            kn_push(
-                at->arena, &rows->how.transposes,
-                ((kn_transpose){.store = i >= loads, .of = i < loads ? i : i - loads, .vec = 1}));
-    return kn_rows_of_tile(rows) > 0;
+    return take_tiles(at, rows);
+}
+
+/* Takes what one sweep reads out of the tiles, if it reads that as quickly where it is. */
+static void keep_what_pays(const kn_site *at, kn_phase *cols)
+{
+    double best = kn_predict_phase(at, cols).work;
+    for (int i = cols->how.transposes.len - 1; i >= 0; i--) {
+        const kn_transpose *t = &cols->how.transposes.data[i];
+        if (t->store || kn_value_at(cols, t->of)->sweeps > 1)
+            continue;
+        kn_phase without = kn_phase_copy(at->arena, cols);
+        const int last = --without.how.transposes.len;
+        for (int j = i; j < last; j++)
+            without.how.transposes.data[j] = without.how.transposes.data[j + 1];
+        const double work = kn_predict_phase(at, &without).work;
+        if (work > best)
+            continue;
+        best = work;
+        *cols = without;
+    }
+}
+
+/* More members are better off as rows. */
+enum { MOST_OF_COLUMNS = 128 };
+
+bool kn_schedule_cpu_columns(const kn_site *at, const kn_phase *ph, kn_phase *cols)
+{
+    if (!may_have_tile(at, ph) || ph->how.split || ph->how.walk != KN_WALK_ROWS ||
+        ph->how.transposes.len || ph->nest.members > MOST_OF_COLUMNS)
+        return false;
+    *cols = kn_phase_copy(at->arena, ph);
+    cols->how.walk = KN_WALK_COLS;
+    kn_schedule_vectors(at, cols);
+    if (!take_tiles(at, cols))
+        cols->how.transposes.len = 0;
+    keep_what_pays(at, cols);
+    return true;
 }

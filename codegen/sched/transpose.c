@@ -311,7 +311,7 @@ static int widest_transpose(const kn_site *at, const kn_phase *ph, const kn_tran
     const int n = t->store ? ph->nest.stores.len : ph->nest.values.len;
     const int i = t->store ? ph->nest.values.len + t->of : t->of;
     if (at->target->sm == 0)
-        return t->of < n && ph->how.walk == KN_WALK_ROWS && kn_suits_cpu_tile(at, ph, i);
+        return t->of < n && ph->how.walk != KN_WALK_FLAT && kn_suits_cpu_tile(at, ph, i);
     const kn_access *acc = ph->how.tile && t->of < n ? kn_whole_access(ph, i) : NULL;
     if (acc && ph->how.walk == KN_WALK_ROWS)
         return suits_tile_of_rows(ph, i);
@@ -336,8 +336,8 @@ const char *kn_broken_transpose(const kn_site *at, const kn_phase *ph, const kn_
             return "registers transpose all accesses or none";
     }
     if (at->target->sm == 0)
-        return ph->how.transposes.len && kn_rows_of_tile(ph) == 0
-                   ? "the cache has no room for a tile of rows"
+        return ph->how.transposes.len && kn_groups_of_tile(ph) == 0
+                   ? "the cache has no room for a tile of groups, or there are too few"
                    : NULL;
     const int64_t room =
         ph->how.walk == KN_WALK_ROWS ? kn_rows_tile_room(ph, at->target) : KN_MOST_TILE_BYTES;

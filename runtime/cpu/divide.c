@@ -74,12 +74,12 @@ static bool can_be_short(const kn_phase_plan *plan, const kn_phase *p)
 
 kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p)
 {
-    const bool tiled = kn_c_can_tile_rows(p) && !plan->ordered && kn_rows_of_tile(p) > 0;
-    return choose_cols(plan, p)      ? KN_C_COLS
+    const bool tiled = p->how.transposes.len > 0 && !plan->ordered && kn_groups_of_tile(p) > 0;
+    return choose_cols(plan, p)      ? tiled && kn_c_can_tile_cols(p) ? KN_C_TILED_COLS : KN_C_COLS
            : choose_squares(plan, p) ? KN_C_TILES
-           : can_be_short(plan, p)   ? tiled ? KN_C_TILED_SHORT : KN_C_SHORT
-           : tiled                   ? KN_C_TILED_ROWS
-                                     : KN_C_ROWS;
+           : can_be_short(plan, p) ? tiled && kn_c_can_tile_rows(p) ? KN_C_TILED_SHORT : KN_C_SHORT
+           : tiled && kn_c_can_tile_rows(p) ? KN_C_TILED_ROWS
+                                            : KN_C_ROWS;
 }
 
 /* ---- dividing it into units and tasks ---- */
@@ -101,9 +101,11 @@ static int64_t tiles_of_rows(const kn_phase *p, int64_t groups)
     return p->nest.groups / last * kn_ceiling(last, groups);
 }
 
-int64_t kn_cpu_rows_of_tile(const kn_phase *p, int threads)
+int64_t kn_cpu_groups_of_tile(const kn_phase *p, int threads)
 {
-    int64_t groups = kn_rows_of_tile(p);
+    int64_t groups = kn_groups_of_tile(p);
+    if (p->how.walk == KN_WALK_COLS) /* blocks of columns end with a tile, or before */
+        return groups;
     while (groups > KN_LEAST_ROWS && tiles_of_rows(p, groups) * p->num.splits < 2 * threads)
         groups /= 2;
     return groups;
@@ -122,6 +124,13 @@ void kn_cpu_gather_by_tiles(kn_job *job)
     }
 }
 
+/* The most lanes of a block of columns, or of a tile of them. */
+static int column_lanes(const kn_phase_plan *plan, const kn_phase *p)
+{
+    const int tile = kn_c_can_tile_cols(p) ? kn_groups_of_tile(p) : 0;
+    return tile && tile < plan->col_lanes ? tile : plan->col_lanes;
+}
+
 kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compiled)
 {
     const bool gathers = plan->by_rows && !(compiled && plan->nreds == 0);
@@ -129,7 +138,7 @@ kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compi
     return (kn_c_shape){.walks_cols = p->how.walk == KN_WALK_COLS,
                         .divisible = plan->nreds == 0 && p->nest.nsweeps <= 1,
                         .row_lanes = plan->row_lanes,
-                        .col_lanes = plan->col_lanes,
+                        .col_lanes = compiled ? column_lanes(plan, p) : plan->col_lanes,
                         .kept = plan->kept ? KN_FRAME_MEMBERS : 0,
                         .work = plan->work,
                         .group_work = plan->group_buffers,
@@ -172,7 +181,7 @@ static bool is_whole(const kn_phase *p, bool cols, const kn_c_cut *cut)
 kn_c_case kn_cpu_case(const kn_cpu_machine *machine, const kn_phase_plan *plan, const kn_phase *p)
 {
     const kn_c_mode mode = kn_cpu_mode(plan, p);
-    const bool cols = mode == KN_C_COLS;
+    const bool cols = kn_c_by_cols(mode);
     const kn_c_shape shape = kn_cpu_shape(plan, p, true);
     const kn_c_extents e = extents_of(p, cols, machine);
     const kn_c_cut cut = kn_cut(&shape, cols, &e);
@@ -189,7 +198,7 @@ void kn_cpu_divide(kn_job *job, const kn_cpu_machine *machine, bool compiled)
             p->nest.axes[p->nest.naxes - 2].extent * p->nest.axes[p->nest.naxes - 1].extent;
         e.tiles = p->nest.members / area * kn_cpu_tiles_down(job) * kn_cpu_tiles_across(job);
     }
-    if (job->tile_groups)
+    if (job->tile_groups && !job->cols)
         e.tiles = tiles_of_rows(p, job->tile_groups);
     job->cut = kn_cut(&shape, job->cols, &e);
 }

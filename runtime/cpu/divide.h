@@ -29,7 +29,7 @@ kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compi
 int kn_cpu_run_axis(const kn_phase *p, bool cols);
 
 /* Groups of a tile of rows, so that there are tiles for all threads. */
-int64_t kn_cpu_rows_of_tile(const kn_phase *p, int threads);
+int64_t kn_cpu_groups_of_tile(const kn_phase *p, int threads);
 
 /* The interpreter's rows of which each is found by an index are tiles, for many rows of which indices are computed at a
  * time. Compiled code computes them row by row, at less cost from a few columns on. */

@@ -78,14 +78,16 @@ static int64_t most_lanes(const kn_job *job, const kn_native_phase *code)
     return any ? kn_greater(job->cut.most, job->cut.part) : job->cut.most;
 }
 
-/* Bytes of the arrays of a tile of rows. */
+/* Bytes of the arrays of a tile of rows or columns. */
 static size_t tile_bytes(const kn_phase *p, int64_t groups)
 {
     const int64_t members = p->how.split ? p->num.chunk : p->nest.members;
     int64_t bytes = 0;
     for (int i = 0; i < p->how.transposes.len && groups; i++) {
         const int each = kn_bytes(kn_transposed_type(p, &p->how.transposes.data[i]));
-        bytes += groups * kn_tile_row(members, each) * each;
+        bytes += (p->how.walk == KN_WALK_COLS ? members * kn_tile_row(groups, each)
+                                              : groups * kn_tile_row(members, each)) *
+                 each;
     }
     return (size_t)bytes;
 }
@@ -151,15 +153,16 @@ static kn_status run_phase(const kn_cpu_machine *machine, const kn_cpu_code *cod
         return KN_OK;
     const kn_c_case of = kn_cpu_case(machine, job->plan, p);
     const kn_c_mode mode = of.mode;
-    job->cols = mode == KN_C_COLS;
+    job->cols = kn_c_by_cols(mode);
     job->tile_rows = job->tile_columns = mode == KN_C_TILES ? KN_TILE : 0;
     KN_TRY(kn_native_get(machine->native, code->native, job->kernel, i, of, &native));
     kn_bad_index bad = {0};
     job->bad = &bad;
     const bool scatters = job->cols && p->how.scatter_sum; /* compiled code takes all members */
-    job->tile_groups = native.work && (mode == KN_C_TILED_ROWS || mode == KN_C_TILED_SHORT)
-                           ? kn_cpu_rows_of_tile(p, kn_pool_threads(machine->pool))
-                           : 0;
+    const bool tiled =
+        mode == KN_C_TILED_ROWS || mode == KN_C_TILED_SHORT || mode == KN_C_TILED_COLS;
+    job->tile_groups =
+        native.work && tiled ? kn_cpu_groups_of_tile(p, kn_pool_threads(machine->pool)) : 0;
     KN_TRY(native.work && !scatters ? run_native(job, &native, machine)
                                     : kn_cpu_interpret(code->plan, job, machine));
     return bad.found ? fail_index(job->kernel, p, &bad) : KN_OK;

@@ -9,6 +9,7 @@
 
 #include "codegen/emit/c/cut.h"
 #include "codegen/kir/formula.h"
+#include "codegen/sched/sched.h"
 #include "runtime/cpu/divide.h"
 #include "runtime/emit/impl.h"
 
@@ -124,7 +125,8 @@ static void note_scratch(kn_writer *w, const kn_phase_plan *plan, const kn_c_pha
 
 static void put_cut(kn_writer *w, const kn_phase_plan *plan, const kn_phase *p, ways by)
 {
-    const kn_c_shape s = kn_cpu_shape(plan, p, true);
+    kn_c_shape s = kn_cpu_shape(plan, p, true);
+    s.walks_cols = s.walks_cols && kn_walker_for(p)->walk == KN_WALK_COLS; /* here are no tiles */
     const int down = p->nest.naxes - 2;
     kn_putf(w->t,
             "        static const kn_c_shape shape = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d};\n",

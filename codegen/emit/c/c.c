@@ -39,6 +39,11 @@ bool kn_c_can_tile_rows(const kn_phase *p)
     return p->how.walk == KN_WALK_ROWS && p->how.transposes.len > 0;
 }
 
+bool kn_c_can_tile_cols(const kn_phase *p)
+{
+    return p->how.walk == KN_WALK_COLS && p->how.transposes.len > 0;
+}
+
 const char *kn_c_refusal(const kn_phase *p)
 {
     if (p->local || p->how.mixed || p->how.cluster)
@@ -94,6 +99,7 @@ static bool can_walk(const kn_phase *p, kn_c_mode mode)
     case KN_C_COLS: return p->how.walk != KN_WALK_FLAT && p->nest.ngroup > 0;
     case KN_C_TILES: return can_be_tiles(p);
     case KN_C_TILED_ROWS: return kn_c_can_tile_rows(p);
+    case KN_C_TILED_COLS: return kn_c_can_tile_cols(p);
     default: return kn_c_can_tile_rows(p) && kn_c_can_be_short(p);
     }
 }
@@ -104,8 +110,8 @@ static void put_phase(kn_c_writer *w, kn_c_phase *info)
     w->ordered = may_overlap(w);
     kn_putf(w->t, "/* ---- phase %d by %s: %s ---- */\n\n", w->p, kn_c_mode_text(w->mode),
             w->ph->nest.name);
-    if (w->mode == KN_C_TILED_ROWS || w->mode == KN_C_TILED_SHORT)
-        kn_c_put_tiled_rows(w);
+    if (w->mode == KN_C_TILED_ROWS || w->mode == KN_C_TILED_SHORT || w->mode == KN_C_TILED_COLS)
+        kn_c_put_tiled(w);
     else
         kn_c_put_walk(w);
     info->function = kn_c_printed(w, "%s_work", kn_c_state(w));

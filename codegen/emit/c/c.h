@@ -10,6 +10,8 @@
  *   tiled_rows, tiled_short
  *           rows, and short ones, by tiles of whole groups: what the schedule transposes is copied first, or behind, so
  *           that rows of it are contiguous
+ *   tiled_cols
+ *           columns by tiles: the same of what is contiguous along the members
  *
  * A block of lanes is worked on by a few loops, each over all of its lanes, which the compiler vectorises; between them
  * functions that are no arithmetic, and reductions, are called by pointers, so that results are those of the CPU
@@ -36,8 +38,15 @@ typedef enum kn_c_mode {
     KN_C_TILES,
     KN_C_TILED_ROWS,
     KN_C_TILED_SHORT,
+    KN_C_TILED_COLS,
     KN_C_MODES
 } kn_c_mode;
+
+/* Are lanes groups? */
+static inline bool kn_c_by_cols(kn_c_mode mode)
+{
+    return mode == KN_C_COLS || mode == KN_C_TILED_COLS;
+}
 
 /* A mode, and what else of a call's numbers its text relies on. One for all of them takes up to four times as long to compile. */
 typedef struct kn_c_case {
@@ -79,6 +88,7 @@ bool kn_c_is_called(const kn_phase *p, int v);
 bool kn_c_calls(const kn_phase *p);
 /* Can its groups be walked by tiles, unless outputs may lie over inputs? */
 bool kn_c_can_tile_rows(const kn_phase *p);
+bool kn_c_can_tile_cols(const kn_phase *p);
 /* The reduction whose accumulator has the result of reduction r: itself, or one that it is a part of. A sum of f32 is found
  * beside the variance of the same value, from one addition for a block and not for each member. */
 int kn_c_owner(const kn_phase *p, int r);

@@ -1,6 +1,14 @@
 /* Copies between memory and a tile of rows (tiled_rows.c), as generated text, behind helpers.h. */
 
-enum { KN_PLANE_SIDE = 64 }; /* of the tiles of a plane */
+enum { KN_PLANE_SIDE = 64 }; /* of the tiles of a plane; longer where the other side is shorter */
+
+static inline i64 kn_plane_side(i64 other)
+{
+    return KN_PLANE_SIDE * KN_PLANE_SIDE / (other < 1 ? 1 : KN_MIN(other, KN_PLANE_SIDE));
+}
+
+/* Do rows so far apart need to be fetched? What follows closely, processors see coming. */
+static inline int kn_is_far(i64 step, i64 n) { return step > 2 * n; }
 
 /* The axes that a copy walks: extents, and elements from one index to the next on either side. */
 typedef struct kn_box {
@@ -35,10 +43,11 @@ static inline int kn_near_axis(int n, const i64 *step)
     static void kn_plane_##U(U *to, i64 to_row, i64 to_column, const U *from, i64 from_row,        \
                              i64 from_column, i64 rows, i64 columns, int store)                    \
     {                                                                                              \
+        const i64 most = kn_plane_side(rows), side = kn_plane_side(columns);                       \
         for (i64 r = 0, m; r < rows; r += m) {                                                     \
-            m = KN_MIN(KN_PLANE_SIDE, rows - r);                                                   \
+            m = KN_MIN(side, rows - r);                                                            \
             for (i64 l = 0, n; l < columns; l += n) {                                              \
-                n = KN_MIN(KN_PLANE_SIDE, columns - l);                                            \
+                n = KN_MIN(most, columns - l);                                                     \
                 U *const t = to + r * to_row + l * to_column;                                      \
                 const U *const f = from + r * from_row + l * from_column;                          \
                 if (to_column != 1 || from_row != 1) {                                             \
@@ -48,6 +57,8 @@ static inline int kn_near_axis(int n, const i64 *step)
                     continue;                                                                      \
                 }                                                                                  \
                 kn_turn_##U(t, to_row, f, from_column, m, n);                                      \
+                if (!kn_is_far(store ? to_row : from_column, store ? columns : rows))              \
+                    continue;                                                                      \
                 if (store)                                                                         \
                     KN_FETCH_ROWS(t + m * to_row, to_row, KN_MIN(m, rows - r - m), n, 1);          \
                 else                                                                               \

@@ -62,8 +62,8 @@ static inline __INT64_TYPE__ kn_beside(__INT64_TYPE__ groups)
     return beside;
 }
 
-/* Are groups the lanes, of a phase that has both? So if a group is too small for blocks of its own, or if its members have
- * the larger stride in memory. */
+/* Are groups the lanes, of a phase that has both? So if the schedule walks columns, unless there are too few; and if rows have
+ * few members, where a schedule for all sizes, or an emitted program, could not know. */
 static inline int kn_by_cols(int walks_cols, __INT64_TYPE__ groups, __INT64_TYPE__ members)
 {
     if (walks_cols)

@@ -244,52 +244,194 @@ static inline i64 kn_is_odd(f64 x)
 #define KN_SHUFFLE(a, b, mask, ...) __builtin_shuffle(a, b, mask)
 #endif
 /* Tiles of contiguous columns: to[r * tile + l] = from[l * across + r], by squares of 16-byte vectors. Each step interleaves
- * vectors that are half a square apart; after log2 of the side columns are rows. */
+ * vectors that are half a square apart; after log2 of the side columns are rows. Of a square there may be fewer rows, or columns. */
 #define KN_LOW_2 0, 2
 #define KN_HIGH_2 1, 3
 #define KN_LOW_4 0, 4, 1, 5
 #define KN_HIGH_4 2, 6, 3, 7
 #define KN_LOW_8 0, 8, 1, 9, 2, 10, 3, 11
 #define KN_HIGH_8 4, 12, 5, 13, 6, 14, 7, 15
-#define KN_TURN(U, SIDE)                                                                           \
+#define KN_INTERLEAVE(SIDE, v, t, LOW, HIGH)                                                       \
+    KN_UNROLL                                                                                      \
+    for (int step = 1; step < SIDE; step *= 2) {                                                   \
+        KN_UNROLL                                                                                  \
+        for (int k = 0; k < SIDE / 2; k++) {                                                       \
+            t[2 * k] = KN_SHUFFLE(v[k], v[k + SIDE / 2], low, LOW);                                \
+            t[2 * k + 1] = KN_SHUFFLE(v[k], v[k + SIDE / 2], high, HIGH);                          \
+        }                                                                                          \
+        KN_UNROLL                                                                                  \
+        for (int k = 0; k < SIDE; k++)                                                             \
+            v[k] = t[k];                                                                           \
+    }
+/* A square, of which only so many columns are read and rows stored; and two, beside or below each other. */
+#define KN_SQUARE(U, SIDE)                                                                         \
     typedef U kn_line_##U __attribute__((vector_size(16)));                                        \
-    static inline void kn_turn_##U(void *to, i64 tile, const void *from, i64 across, i64 rows,     \
-                                   i64 columns)                                                    \
+    static inline void kn_square_##U(U *to, i64 tile, const U *from, i64 across, int rows,         \
+                                     int columns)                                                  \
     {                                                                                              \
         const kn_line_##U low = {KN_LOW_##SIDE}, high = {KN_HIGH_##SIDE};                          \
-        i64 l = 0;                                                                                 \
+        kn_line_##U v[SIDE], t[SIDE];                                                              \
         (void)low, (void)high;                                                                     \
-        for (; l + SIDE <= columns; l += SIDE) {                                                   \
-            i64 r = 0;                                                                             \
-            for (; r + SIDE <= rows; r += SIDE) {                                                  \
-                kn_line_##U v[SIDE], t[SIDE];                                                      \
-                KN_UNROLL                                                                          \
-                for (int k = 0; k < SIDE; k++)                                                     \
-                    __builtin_memcpy(&v[k], (const U *)from + (l + k) * across + r, 16);           \
-                KN_UNROLL                                                                          \
-                for (int step = 1; step < SIDE; step *= 2) {                                       \
-                    KN_UNROLL                                                                      \
-                    for (int k = 0; k < SIDE / 2; k++) {                                           \
-                        t[2 * k] = KN_SHUFFLE(v[k], v[k + SIDE / 2], low, KN_LOW_##SIDE);          \
-                        t[2 * k + 1] = KN_SHUFFLE(v[k], v[k + SIDE / 2], high, KN_HIGH_##SIDE);    \
-                    }                                                                              \
-                    KN_UNROLL                                                                      \
-                    for (int k = 0; k < SIDE; k++)                                                 \
-                        v[k] = t[k];                                                               \
-                }                                                                                  \
-                KN_UNROLL                                                                          \
-                for (int k = 0; k < SIDE; k++)                                                     \
-                    __builtin_memcpy((U *)to + (r + k) * tile + l, &v[k], 16);                     \
-            }                                                                                      \
-            for (; r < rows; r++)                                                                  \
-                for (int k = 0; k < SIDE; k++)                                                     \
-                    __builtin_memcpy((U *)to + r * tile + l + k,                                   \
-                                     (const U *)from + (l + k) * across + r, sizeof(U));           \
+        KN_UNROLL                                                                                  \
+        for (int k = 0; k < SIDE; k++)                                                             \
+            if (k < columns)                                                                       \
+                __builtin_memcpy(&v[k], from + k * across, 16);                                    \
+            else                                                                                   \
+                v[k] = v[0];                                                                       \
+        KN_INTERLEAVE(SIDE, v, t, KN_LOW_##SIDE, KN_HIGH_##SIDE)                                   \
+        KN_UNROLL                                                                                  \
+        for (int k = 0; k < SIDE; k++)                                                             \
+            if (k < rows)                                                                          \
+                __builtin_memcpy(to + k * tile, &v[k], 16);                                        \
+    }
+#if defined(__AVX2__) && (defined(__clang__) || __GNUC__ >= 12)
+#define KN_PAIR_2 0, 1, 2, 3
+#define KN_PAIR_LOW_2 0, 4, 2, 6
+#define KN_PAIR_HIGH_2 1, 5, 3, 7
+#define KN_UPPER_2 2, 3
+#define KN_PAIR_4 0, 1, 2, 3, 4, 5, 6, 7
+#define KN_PAIR_LOW_4 0, 8, 1, 9, 4, 12, 5, 13
+#define KN_PAIR_HIGH_4 2, 10, 3, 11, 6, 14, 7, 15
+#define KN_UPPER_4 4, 5, 6, 7
+#define KN_PAIR_8 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+#define KN_PAIR_LOW_8 0, 16, 1, 17, 2, 18, 3, 19, 8, 24, 9, 25, 10, 26, 11, 27
+#define KN_PAIR_HIGH_8 4, 20, 5, 21, 6, 22, 7, 23, 12, 28, 13, 29, 14, 30, 15, 31
+#define KN_UPPER_8 8, 9, 10, 11, 12, 13, 14, 15
+#define KN_SQUARES(U, SIDE)                                                                        \
+    typedef U kn_pair_##U __attribute__((vector_size(32)));                                        \
+    static inline void kn_squares_across_##U(U *to, i64 tile, const U *from, i64 across, int rows) \
+    {                                                                                              \
+        const kn_pair_##U low = {KN_PAIR_LOW_##SIDE}, high = {KN_PAIR_HIGH_##SIDE};                \
+        kn_pair_##U v[SIDE], t[SIDE];                                                              \
+        (void)low, (void)high;                                                                     \
+        KN_UNROLL                                                                                  \
+        for (int k = 0; k < SIDE; k++) {                                                           \
+            kn_line_##U a, b;                                                                      \
+            __builtin_memcpy(&a, from + k * across, 16);                                           \
+            __builtin_memcpy(&b, from + (SIDE + k) * across, 16);                                  \
+            v[k] = __builtin_shufflevector(a, b, KN_PAIR_##SIDE);                                  \
         }                                                                                          \
-        for (; l < columns; l++)                                                                   \
-            for (i64 r = 0; r < rows; r++)                                                         \
-                __builtin_memcpy((U *)to + r * tile + l, (const U *)from + l * across + r,         \
-                                 sizeof(U));                                                       \
+        KN_INTERLEAVE(SIDE, v, t, KN_PAIR_LOW_##SIDE, KN_PAIR_HIGH_##SIDE)                         \
+        KN_UNROLL                                                                                  \
+        for (int k = 0; k < SIDE; k++)                                                             \
+            if (k < rows)                                                                          \
+                __builtin_memcpy(to + k * tile, &v[k], 32);                                        \
+    }                                                                                              \
+    static inline void kn_squares_down_##U(U *to, i64 tile, const U *from, i64 across,             \
+                                           int columns)                                            \
+    {                                                                                              \
+        const kn_pair_##U low = {KN_PAIR_LOW_##SIDE}, high = {KN_PAIR_HIGH_##SIDE};                \
+        kn_pair_##U v[SIDE], t[SIDE];                                                              \
+        (void)low, (void)high;                                                                     \
+        KN_UNROLL                                                                                  \
+        for (int k = 0; k < SIDE; k++)                                                             \
+            if (k < columns)                                                                       \
+                __builtin_memcpy(&v[k], from + k * across, 32);                                    \
+            else                                                                                   \
+                v[k] = v[0];                                                                       \
+        KN_INTERLEAVE(SIDE, v, t, KN_PAIR_LOW_##SIDE, KN_PAIR_HIGH_##SIDE)                         \
+        KN_UNROLL                                                                                  \
+        for (int k = 0; k < SIDE; k++)                                                             \
+            __builtin_memcpy(to + k * tile, &v[k], 16);                                            \
+        KN_UNROLL                                                                                  \
+        for (int k = 0; k < SIDE; k++) {                                                           \
+            const kn_line_##U upper = __builtin_shufflevector(v[k], v[k], KN_UPPER_##SIDE);        \
+            __builtin_memcpy(to + (SIDE + k) * tile, &upper, 16);                                  \
+        }                                                                                          \
+    }
+#else
+#define KN_SQUARES(U, SIDE)                                                                        \
+    static inline void kn_squares_across_##U(U *to, i64 tile, const U *from, i64 across, int rows) \
+    {                                                                                              \
+        kn_square_##U(to, tile, from, across, rows, SIDE);                                         \
+        kn_square_##U(to + SIDE, tile, from + SIDE * across, across, rows, SIDE);                  \
+    }                                                                                              \
+    static inline void kn_squares_down_##U(U *to, i64 tile, const U *from, i64 across,             \
+                                           int columns)                                            \
+    {                                                                                              \
+        kn_square_##U(to, tile, from, across, SIDE, columns);                                      \
+        kn_square_##U(to + SIDE * tile, tile, from + SIDE, across, SIDE, columns);                 \
+    }
+#endif
+/* The last squares of a line begin in those before. Of few rows what is read beyond them is of the columns behind; of few
+ * columns, which lie without gaps, what is written beyond them the rows behind overwrite. */
+#define KN_TURN(U, SIDE)                                                                           \
+    KN_SQUARE(U, SIDE)                                                                             \
+    KN_SQUARES(U, SIDE)                                                                            \
+    static void kn_turn_wide_##U(U *to, i64 tile, const U *from, i64 across, i64 rows,             \
+                                 i64 columns)                                                      \
+    {                                                                                              \
+        for (i64 l = 0; l < columns; l += 2 * SIDE) {                                              \
+            l = l < columns - 2 * SIDE ? l : columns - 2 * SIDE;                                   \
+            const U *f = from + l * across;                                                        \
+            U *t = to + l;                                                                         \
+            i64 left = rows;                                                                       \
+            for (; left >= SIDE; left -= SIDE, f += SIDE, t += SIDE * tile)                        \
+                kn_squares_across_##U(t, tile, f, across, SIDE);                                   \
+            if (left > 0)                                                                          \
+                kn_squares_across_##U(t - (SIDE - left) * tile, tile, f - (SIDE - left), across,   \
+                                      SIDE);                                                       \
+        }                                                                                          \
+    }                                                                                              \
+    static void kn_turn_high_##U(U *to, i64 tile, const U *from, i64 across, i64 rows,             \
+                                 i64 columns)                                                      \
+    {                                                                                              \
+        for (i64 r = 0; r < rows; r += 2 * SIDE) {                                                 \
+            r = r < rows - 2 * SIDE ? r : rows - 2 * SIDE;                                         \
+            const U *f = from + r;                                                                 \
+            U *t = to + r * tile;                                                                  \
+            i64 left = columns;                                                                    \
+            for (; left >= SIDE; left -= SIDE, f += SIDE * across, t += SIDE)                      \
+                kn_squares_down_##U(t, tile, f, across, SIDE);                                     \
+            if (left > 0)                                                                          \
+                kn_squares_down_##U(t - (SIDE - left), tile, f - (SIDE - left) * across, across,   \
+                                    SIDE);                                                         \
+        }                                                                                          \
+    }                                                                                              \
+    static void kn_turn_small_##U(U *to, i64 tile, const U *from, i64 across, i64 rows,            \
+                                  i64 columns)                                                     \
+    {                                                                                              \
+        for (i64 r = 0; r < rows; r += SIDE)                                                       \
+            for (i64 l = 0; l < columns; l += SIDE) {                                              \
+                r = r < rows - SIDE ? r : rows - SIDE;                                             \
+                l = l < columns - SIDE ? l : columns - SIDE;                                       \
+                kn_square_##U(to + r * tile + l, tile, from + l * across + r, across, SIDE, SIDE); \
+            }                                                                                      \
+    }                                                                                              \
+    static i64 kn_turn_few_rows_##U(U *to, i64 tile, const U *from, i64 across, i64 rows,          \
+                                    i64 columns)                                                   \
+    {                                                                                              \
+        i64 l = 0;                                                                                 \
+        for (; (l + 2 * SIDE - 1) * across + SIDE <= (columns - 1) * across + rows; l += 2 * SIDE) \
+            kn_squares_across_##U(to + l, tile, from + l * across, across, (int)rows);             \
+        return l;                                                                                  \
+    }                                                                                              \
+    static i64 kn_turn_few_columns_##U(U *to, const U *from, i64 across, i64 rows, i64 columns)    \
+    {                                                                                              \
+        i64 r = 0;                                                                                 \
+        for (; (r + 2 * SIDE - 1) * columns + SIDE <= rows * columns; r += 2 * SIDE)               \
+            kn_squares_down_##U(to + r * columns, columns, from + r, across, (int)columns);        \
+        return r;                                                                                  \
+    }                                                                                              \
+    static __attribute__((noinline, unused)) void kn_turn_##U(                                     \
+        void *to, i64 tile, const void *from, i64 across, i64 rows, i64 columns)                   \
+    {                                                                                              \
+        U *const t = (U *)to;                                                                      \
+        const U *const f = (const U *)from;                                                        \
+        i64 r = 0, l = 0;                                                                          \
+        if (rows >= SIDE && columns >= SIDE) {                                                     \
+            (rows < 2 * SIDE && columns < 2 * SIDE ? kn_turn_small_##U                             \
+             : columns >= rows                     ? kn_turn_wide_##U                              \
+                               : kn_turn_high_##U)(t, tile, f, across, rows, columns);             \
+            return;                                                                                \
+        }                                                                                          \
+        if (columns < SIDE && tile == columns)                                                     \
+            r = kn_turn_few_columns_##U(t, f, across, rows, columns);                              \
+        else if (rows < SIDE && across >= rows)                                                    \
+            l = kn_turn_few_rows_##U(t, tile, f, across, rows, columns);                           \
+        for (; r < rows; r++)                                                                      \
+            for (i64 m = l; m < columns; m++)                                                      \
+                __builtin_memcpy(t + r * tile + m, f + m * across + r, sizeof(U));                 \
     }
 KN_TURN(u16, 8)
 KN_TURN(u32, 4)

@@ -64,8 +64,8 @@ const char *kn_c_value(kn_c_writer *w, int value)
 
 const char *kn_c_mode_text(kn_c_mode mode)
 {
-    static const char *const text[KN_C_MODES] = {"rows",  "short",      "cols",
-                                                 "tiles", "tiled_rows", "tiled_short"};
+    static const char *const text[KN_C_MODES] = {"rows",       "short",       "cols",      "tiles",
+                                                 "tiled_rows", "tiled_short", "tiled_cols"};
     return text[mode];
 }
 

@@ -464,6 +464,20 @@ static void put_sweep_of_tile(kn_c_writer *w, int stage)
         kn_c_close(w);
 }
 
+void kn_c_put_columns_of_unit(kn_c_writer *w, const char *call)
+{
+    kn_c_line(w, "i64 start = unit / %s->parts * %s->most;", call, call);
+    kn_c_open(w, "if (KN_RUNS(%s))", call);
+    kn_c_line(
+        w,
+        "const i64 tile = unit / %s->parts, per_run = (%s->run + %s->run_step - 1) / %s->run_step;",
+        call, call, call, call);
+    kn_c_line(w, "start = tile / per_run * %s->run + tile %% per_run * %s->run_step;", call, call);
+    kn_c_close(w);
+    kn_c_line(w, "kn_blocks lanes = kn_start(%s, start);", call);
+    kn_c_line(w, "const i64 n = kn_block_end(%s, &lanes, start, %s->groups) - start;", call, call);
+}
+
 static void put_cols(kn_c_writer *w)
 {
     const kn_phase *p = w->ph;
@@ -471,14 +485,7 @@ static void put_cols(kn_c_writer *w)
     kn_c_open(w, "for (; unit < end; unit++)");
     kn_c_line(w, "s->part = unit %% c->parts;");
     put_part(w);
-    kn_c_line(w, "i64 start = unit / c->parts * c->most;");
-    kn_c_open(w, "if (KN_RUNS(c))");
-    kn_c_line(
-        w, "const i64 tile = unit / c->parts, per_run = (c->run + c->run_step - 1) / c->run_step;");
-    kn_c_line(w, "start = tile / per_run * c->run + tile %% per_run * c->run_step;");
-    kn_c_close(w);
-    kn_c_line(w, "kn_blocks lanes = kn_start(c, start);");
-    kn_c_line(w, "const i64 n = kn_block_end(c, &lanes, start, c->groups) - start;");
+    kn_c_put_columns_of_unit(w, "c");
     kn_c_line(w, "s->lanes = n;");
     if (!w->one_run) {
         kn_c_put_seek(w, 0, first, "start");

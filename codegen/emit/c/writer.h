@@ -20,7 +20,7 @@
  *   transpose.c tiles of what is contiguous down a tile, copied so that its rows are
  *   totals.c    accumulators between the loops of a walk
  *   walk.c      the walks: groups, members, blocks
- *   tiled_rows.c  rows by tiles, whose transposed arrays are copied
+ *   tiled.c     rows and columns by tiles, whose transposed arrays are copied
  *   c.c         the translation unit */
 #ifndef KN_CODEGEN_C_WRITER_H
 #define KN_CODEGEN_C_WRITER_H
@@ -450,13 +450,15 @@ void kn_c_put_finish(kn_c_writer *w, int stage, const char *n);
 
 /* Prepares and writes the walk w->mode of a phase. */
 void kn_c_put_walk(kn_c_writer *w);
+/* Columns: where the groups of unit `unit` begin, "start", and how many they are, "n"; of a call. */
+void kn_c_put_columns_of_unit(kn_c_writer *w, const char *call);
 
-/* ---- tiled_rows.c ---- */
+/* ---- tiled.c ---- */
 
 /* made of copy.h by the build */
 extern const char kn_c_copy[];
 
-/* The walk of a phase by tiles of rows, and that of the rows that it calls. */
-void kn_c_put_tiled_rows(kn_c_writer *w);
+/* The walk of a phase by tiles of rows or columns, and that of those that it calls. */
+void kn_c_put_tiled(kn_c_writer *w);
 
 #endif
