@@ -61,7 +61,7 @@ static void open_member(kn_c_writing *g)
 {
     opens_members(g, 1);
     if (g->w->members)
-        kn_c_line(g->w, "const i64 ahead = KN_MEMBERS_AHEAD(n);");
+        kn_c_line(g->w, "const i64 ahead = KN_MEMBERS_AHEAD(n); (void)ahead;");
 }
 
 /* Few lanes at a time, as many as one vector of f32 has. The last vector begins at lanes that were taken before, and keeps
