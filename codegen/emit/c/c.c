@@ -139,6 +139,7 @@ static bool put_walks(kn_text *t, const kn_kernel *k, int first, int end, kn_c_m
 /* Asks for vectors of 64 bytes (kn_c_is_wide). */
 static const char wide[] = "#if defined(__AVX512F__) && !defined(__clang__)\n"
                            "#pragma GCC target(\"prefer-vector-width=512\")\n"
+                           "#define KN_LINE_VECTORS 1\n"
                            "#endif\n";
 
 kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, int phase, kn_c_case of)

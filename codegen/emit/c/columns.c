@@ -29,29 +29,39 @@ static int acc_bytes(const kn_c_writing *g, int loop)
     return bytes;
 }
 
-/* Fetches what the next members read of so many lanes, from `lane` on. Processors see the rows of few lanes too late, and
- * many rows at once as no row. */
+/* Fetches what the next members read of so many lanes, from `lane` on, or what some members on does if they are taken one by
+ * one. Processors see the rows of few lanes too late, and many rows at once as no row. */
 static void put_member_fetches(kn_c_writing *g, int loop, int count, const char *lane,
                                const char *lanes)
 {
     kn_c_writer *w = g->w;
     const int member = w->ph->nest.naxes - 1;
-    for (int v = 0; v < w->ph->nest.values.len && loop == 0 && count != 1; v++) {
+    const char *const first = count == COUNTED ? "m"
+                              : count == 1     ? "(first + ahead)"
+                                               : kn_c_printed(w, "(first + %d)", count);
+    for (int v = 0; v < w->ph->nest.values.len && loop == 0; v++) {
         const kn_access *acc = kn_c_access(w->ph, v);
         if (g->l.way[v] == KN_C_READ && acc->kind[w->axis] == KN_STRIDE_ONE &&
             acc->kind[member] == KN_STRIDE_PARAM) {
             const int step = kn_c_member_stride(w->ph, false, v);
-            if (*lane)
+            if (w->vectors)
                 kn_c_line(w, "if (KN_NEW_LINE(p%d, from))", v);
             if (count == COUNTED)
                 kn_c_line(w, "%sfor (i64 m = first + count; m < first + 2 * count; m += %d)",
-                          *lane ? "    " : "", KN_MEMBERS);
+                          w->vectors ? "    " : "", KN_MEMBERS);
             kn_c_line(w, "%sKN_FETCH_MEMBERS(p%d%s + %s * step%d, step%d, %d, %s);",
-                      *lane ? "    " : "", v, lane,
-                      count == COUNTED ? "m" : kn_c_printed(w, "(first + %d)", count), step, step,
+                      w->vectors ? "    " : "", v, lane, first, step, step,
                       count == COUNTED ? KN_MEMBERS : count, lanes);
         }
     }
+}
+
+/* One member, and how many further on what is fetched is. */
+static void open_member(kn_c_writing *g)
+{
+    opens_members(g, 1);
+    if (g->w->members)
+        kn_c_line(g->w, "const i64 ahead = KN_MEMBERS_AHEAD(n); (void)ahead;");
 }
 
 /* Few lanes at a time, as many as one vector of f32 has. The last vector begins at lanes that were taken before, and keeps
@@ -59,18 +69,20 @@ static void put_member_fetches(kn_c_writing *g, int loop, int count, const char 
 static void put_vectors_of_members(kn_c_writing *g, int loop, int count)
 {
     kn_c_writer *w = g->w;
+    if (count == 1)
+        open_member(g);
     kn_c_line(w, "i64 taken = 0, from;");
     kn_c_open(w, "do");
     kn_c_line(w, "from = KN_MIN(taken, n - KN_COLUMN_LANES);");
     kn_c_line(w, "/* so many lanes were taken before */");
     kn_c_line(w, "const int again = KN_IS_WHOLE(n, KN_COLUMN_LANES) ? 0 : (int)(taken - from);");
     kn_c_line(w, "(void)again;");
-    put_member_fetches(g, loop, count, " + from", "KN_COLUMN_LANES");
     w->vectors = true;
+    put_member_fetches(g, loop, count, " + from", "KN_COLUMN_LANES");
     kn_c_put_accs(g, loop);
     if (count > 1)
         kn_c_line(w, "KN_UNROLL");
-    const bool opened = opens_members(g, count);
+    const bool opened = count != 1 && opens_members(g, count);
     kn_c_put_vector_of(g, loop, "KN_COLUMN_LANES");
     if (opened)
         kn_c_close(w);
@@ -79,11 +91,33 @@ static void put_vectors_of_members(kn_c_writing *g, int loop, int count)
     kn_c_close_as(w, "} while ((taken = from + KN_COLUMN_LANES) < n);");
 }
 
+/* One member, by pieces: what the next one reads of a piece is fetched before, and what goes past the caches is copied behind.
+ * So compilers have a loop that only computes. */
+static void put_pieces_of_member(kn_c_writing *g, int loop)
+{
+    kn_c_writer *w = g->w;
+    open_member(g);
+    kn_c_open(w, "for (i64 from = 0; from < n; from += KN_PIECE)");
+    kn_c_line(w, "const i64 piece = KN_MIN(KN_PIECE, n - from);");
+    put_member_fetches(g, loop, 1, " + from", "piece");
+    kn_c_put_streamed_room(g, loop, "KN_PIECE");
+    kn_c_line(w, "KN_LANES");
+    kn_c_open(w, "for (i64 j = 0; j < piece; j++)");
+    kn_c_line(w, "const i64 l = from + j;");
+    kn_c_put_accs(g, loop);
+    kn_c_put_lane(g, loop);
+    kn_c_join_accs(g, loop);
+    kn_c_close(w);
+    kn_c_put_streamed_piece(g, loop, "piece");
+    kn_c_close(w);
+}
+
 /* few: there are less than a vector of lanes. */
 static void put_lanes_of_members(kn_c_writing *g, int loop, int count, bool few)
 {
     kn_c_writer *w = g->w;
-    put_member_fetches(g, loop, count, "", "n");
+    if (count != 1)
+        put_member_fetches(g, loop, count, "", "n");
     if (!few)
         kn_c_line(w, "KN_LANES");
     kn_c_open(w, "for (i64 l = 0; l < n; l++)");
@@ -162,10 +196,24 @@ static bool goes_by_vectors(kn_c_writing *g, int loop)
     return kn_c_can_overlap(g, loop) && kn_c_gains_by_vectors(g, loop, acc_bytes(g, loop));
 }
 
+/* Does the loop add up what it stores, or beside it, one member at a time? */
+static bool adds_and_stores(const kn_c_writing *g, int loop)
+{
+    if (g->w->members && kn_c_adds(g, loop))
+        for (int s = 0; s < g->w->ph->nest.stores.len; s++)
+            if (kn_c_stores_in(g, s, loop))
+                return true;
+    return false;
+}
+
 static void put_cached_members(kn_c_writing *g, int loop, int count)
 {
     kn_c_writer *w = g->w;
     const bool can = kn_c_can_overlap(g, loop), gains = goes_by_vectors(g, loop);
+    if (count == 1 && !gains && adds_and_stores(g, loop)) {
+        put_pieces_of_member(g, loop);
+        return;
+    }
     if (can && !gains && !kn_c_adds(g, loop) && !g->l.group && !kn_c_is_long(g, loop)) {
         put_stored_members(g, loop);
         return;
@@ -188,11 +236,17 @@ static void put_cached_members(kn_c_writing *g, int loop, int count)
 /* `count` members from the first on that is left; what stores takes one at a time: at_once(). */
 static void put_members(kn_c_writing *g, int loop, int count)
 {
-    const bool streams =
-        kn_c_can_overlap(g, loop) && kn_c_begin_streams(g, loop, "KN_COLUMN_LANES");
+    const bool adds = kn_c_adds(g, loop),
+               streams = (adds ? adds_and_stores(g, loop) && !goes_by_vectors(g, loop)
+                               : kn_c_can_overlap(g, loop)) &&
+                         kn_c_begin_streams(g, loop, "KN_COLUMN_LANES");
     if (streams) {
-        opens_members(g, 1);
-        kn_c_put_overlapping(g, loop, "KN_COLUMN_LANES", true);
+        if (adds) {
+            put_pieces_of_member(g, loop);
+        } else {
+            opens_members(g, 1);
+            kn_c_put_overlapping(g, loop, "KN_COLUMN_LANES", true);
+        }
         kn_c_end_streams(g);
     }
     put_cached_members(g, loop, count);

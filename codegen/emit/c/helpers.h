@@ -73,6 +73,11 @@ typedef long long kn_quarter_line __attribute__((vector_size(16), may_alias));
 #define KN_PAST_32(to, v) __builtin_nontemporal_store(v, to)
 #define KN_PAST_16(to, v) __builtin_nontemporal_store(v, to)
 #elif defined(__AVX__)
+#if defined(                                                                                       \
+    KN_LINE_VECTORS) /* what loops write is vectors of so many bytes, so it is there to be read as one */
+typedef long long kn_line __attribute__((vector_size(64), may_alias));
+#define KN_PAST_64(to, v) __builtin_ia32_movntdq512(to, v)
+#endif
 #define KN_PAST_32(to, v) __builtin_ia32_movntdq256(to, v)
 #define KN_PAST_16(to, v) __builtin_ia32_movntdq(to, v)
 #elif defined(__SSE2__)
@@ -125,6 +130,9 @@ static inline __attribute__((always_inline)) void kn_put_past(void *to, const vo
     const int past =
         (((u64)t & ((bytes < 64 ? bytes : 64) - 1)) == 0) & ((u64)t - lines.first < lines.bytes);
     u64 k = 0;
+#ifdef KN_PAST_64
+    KN_PUT_PIECES(kn_line, KN_PAST_64)
+#endif
 #ifdef KN_PAST_32
     KN_PUT_PIECES(kn_half_line, KN_PAST_32)
 #endif
@@ -453,6 +461,10 @@ KN_TURN(u64, 2)
     for (i64 k = 0; k < (count); k++)                                                              \
         for (i64 i = 0; i < (n) * (i64)sizeof *(p); i += 64)                                       \
     __builtin_prefetch((const char *)((p) + k * (step)) + i)
+
+/* Members of n lanes in a KiB of f32, about: what comes so much later is fetched where they are taken one by one. */
+#define KN_MEMBERS_AHEAD(n) (1 + 255 / (n))
+enum { KN_PIECE = 256 }; /* lanes of one member between which memory is fetched */
 
 /* Are loads that a condition guards vectors, of elements of 4 and 8 bytes? */
 #if defined(__AVX2__) || defined(__ARM_FEATURE_SVE)

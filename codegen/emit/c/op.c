@@ -75,16 +75,23 @@ bool kn_c_takes_function(const kn_phase *p, int v)
            kn_c_is_function(value->op, p->nest.values.data[value->in[0]].dtype);
 }
 
+/* Is it of 1 or 2 bytes, from memory or made of f32? Those are converted by vectors of 64 bytes where there are such (convert.c). */
+static bool is_converted(const kn_phase *p, const kn_value *v)
+{
+    if (kn_bytes(v->dtype) > 2)
+        return false;
+    return v->kind == KN_V_LOAD ||
+           (kn_is_elem(v, KN_OP_CAST) && p->nest.values.data[v->in[0]].dtype == KN_F32);
+}
+
 /* gcc leaves vectors of 64 bytes alone on processors that slow down for them. Functions, sums of f32 in f64, extremes and
- * conversions of 16-bit floats gain more than that: they are many instructions for each vector, and half of them move
- * what belongs to other halves. */
+ * conversions gain more than that: they are many instructions for each vector, and half of them move what belongs to other
+ * halves; and a vector that is converted waits until both halves that a loop wrote have reached the cache. */
 bool kn_c_is_wide(const kn_phase *p)
 {
-    for (int v = 0; v < p->nest.values.len; v++) {
-        const kn_value *value = &p->nest.values.data[v];
-        if (kn_c_takes_function(p, v) || (value->kind == KN_V_LOAD && kn_is_half(value->dtype)))
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (kn_c_takes_function(p, v) || is_converted(p, &p->nest.values.data[v]))
             return true;
-    }
     for (int r = 0; r < p->nest.reds.len; r++)
         if (p->nest.values.data[p->nest.reds.data[r].value].dtype == KN_F32)
             return true;

@@ -22,11 +22,11 @@ static bool is_kept_over(const kn_c_writer *w, int s)
     return false;
 }
 
-/* Does each member take a function? Then memory waits for arithmetic: the caches take what is written meanwhile, and rows that
- * are stored in their last sweep only are slower past them. */
+/* Does each member take a function, in one of several sweeps? Then memory waits for arithmetic: the caches take what is written
+ * meanwhile, and rows that are stored in their last sweep only are slower past them. */
 static bool is_arithmetic(const kn_phase *p)
 {
-    for (int v = 0; v < p->nest.values.len; v++) {
+    for (int v = 0; v < p->nest.values.len && p->nest.nsweeps > 1; v++) {
         const kn_value *value = &p->nest.values.data[v];
         if (value->kind == KN_V_ELEM && !kn_c_is_group(value) &&
             (kn_c_is_called(p, v) || kn_c_takes_function(p, v)))
@@ -72,7 +72,8 @@ static bool overwrites_kept(const kn_c_writing *g, int loop)
 bool kn_c_begin_streams(kn_c_writing *g, int loop, const char *lanes)
 {
     g->streams = true;
-    if (kn_c_adds(g, loop) || overwrites_kept(g, loop) || kn_c_first_streamed(g, loop) < 0) {
+    if ((kn_c_adds(g, loop) && g->w->mode != KN_C_COLS) || overwrites_kept(g, loop) ||
+        kn_c_first_streamed(g, loop) < 0) {
         g->streams = false;
         return false;
     }
@@ -118,6 +119,14 @@ void kn_c_put_streamed(kn_c_writing *g, int loop)
         if (kn_c_streams(g, s, loop))
             kn_c_line(g->w, "kn_put_past(q%d + %s, last%d, sizeof last%d, lines%d);", s,
                       kn_c_store_subscript(g, s, "from"), s, s, s);
+}
+
+void kn_c_put_streamed_piece(kn_c_writing *g, int loop, const char *count)
+{
+    for (int s = 0; s < g->w->ph->nest.stores.len; s++)
+        if (kn_c_streams(g, s, loop))
+            kn_c_line(g->w, "kn_stream(q%d + %s, last%d, (u64)%s * sizeof *last%d);", s,
+                      kn_c_store_subscript(g, s, "from"), s, count, s);
 }
 
 bool kn_c_streams_any(const kn_c_writer *w)

@@ -308,6 +308,8 @@ void kn_c_put_lines(kn_c_writing *g, int loop, const char *count);
 /* Room for a vector of `count` lanes, and what stores it from lane `from` on. */
 void kn_c_put_streamed_room(kn_c_writing *g, int loop, const char *count);
 void kn_c_put_streamed(kn_c_writing *g, int loop);
+/* The same of a piece of `count` lanes, in any number. */
+void kn_c_put_streamed_piece(kn_c_writing *g, int loop, const char *count);
 
 /* ---- operand.c ---- */
 
