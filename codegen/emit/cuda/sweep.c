@@ -85,10 +85,10 @@ static void open_contiguous_batches(kn_cuda_writer *w, const kn_cuda_stride *by,
 {
     kn_cuda_open(w, "for (kn_count round = 0; %s + round < %s; round += %d * (%s))", by->first,
                  by->end, steps, by->step);
-    kn_cuda_line(w, "const bool all_whole = round + %d * (%s) <= %s;", steps, by->step, by->end);
-    kn_cuda_line(w, "const kn_count from = %s + round + (all_whole ? %d * begin : 0);", by->first,
+    kn_cuda_line(w, "const bool whole = round + %d * (%s) <= %s;", steps, by->step, by->end);
+    kn_cuda_line(w, "const kn_count from = %s + round + (whole ? %d * begin : 0);", by->first,
                  steps - 1);
-    kn_cuda_line(w, "const kn_count batch_stride = all_whole ? block_step : %s;", by->step);
+    kn_cuda_line(w, "const kn_count batch_stride = whole ? block_step : %s;", by->step);
 }
 
 /* The steps of a batch. One that is whole may have a form of its own, without bounds checks. */
@@ -103,8 +103,8 @@ static void write_batch(kn_cuda_writer *w, kn_cuda_unrolled *batch, const char *
         kn_cuda_write_steps(w, batch);
         return;
     }
-    batch->guard = kn_cuda_printed(w, "whole || %s", batch->guard);
-    kn_cuda_open(w, "const auto batch = [&](const auto whole)");
+    batch->guard = kn_cuda_printed(w, "all || %s", batch->guard);
+    kn_cuda_open(w, "const auto batch = [&](const auto all)");
     kn_cuda_write_steps(w, batch);
     kn_cuda_close_as(w, "};");
     kn_cuda_guarded(w, whole, "batch(kn_bool<true>());");
@@ -137,7 +137,7 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
             contiguous ? kn_cuda_printed(w, "i < %s", by->end)
                        : kn_cuda_printed(w, "(kn_count)step * (%s) < %s - from", by->step, by->end);
         whole = contiguous
-                    ? "all_whole"
+                    ? "whole"
                     : kn_cuda_printed(w, "%d * (%s) < %s - from", steps - 1, by->step, by->end);
     } else {
         kn_cuda_line(w, "const kn_count steps%d = kn_steps(%s, %s, %s);", w->sweep, by->first,
