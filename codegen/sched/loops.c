@@ -7,6 +7,8 @@
  *              shared memory, so that each load would be waited for alone (docs/lab/loads-in-flight.md). A counted loop
  *              has as many in flight, but takes the remainder of its count one by one, which is much where a thread has
  *              few steps, as of resident values.
+ *   unguarded  Where all threads have all steps, these have no bounds checks, and a batch has as many steps as divide them. Where
+ *              most batches are whole, these may have a form of their own (docs/lab/bounds-checks.md).
  *   backwards  Every other sweep walks in reverse, counting on from the phase before that has read the same array: it
  *              then meets first what the sweep before it read last, which may still be in a cache. Tiles do not count
  *              on. */
