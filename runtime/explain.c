@@ -55,12 +55,12 @@ static kn_status put_c(const subject *s, const kn_kernel *k)
 }
 
 /* A CPU's kernel, to be shown as CUDA, without tiles of rows. */
-static kn_status bind_for_gpu(kn_kernel *k)
+static kn_status bind_for_gpu(const kn_target *target, kn_kernel *k)
 {
     for (int i = 0; i < k->phases.len; i++)
         k->phases.data[i].how.transposes.len = 0;
     kn_bind_arithmetic(k, false);
-    return kn_bind_loops(k, false);
+    return kn_bind_loops(target, k, false);
 }
 
 /* In the form that --schedule reads. */
@@ -94,7 +94,7 @@ static kn_status put_stage(const subject *s, const char *stage)
     for (int i = 0; i < s->plan->kernels.len; i++) {
         kn_kernel *k = s->plan->kernels.data[i];
         if (s->target.sm == 0 && !schedule && !ir)
-            KN_TRY(bind_for_gpu(k));
+            KN_TRY(bind_for_gpu(&s->target, k));
         if (cuda && i == 0)
             kn_put(s->t, kn_cuda_source(k->arena, k));
         else if (cuda)

@@ -39,4 +39,7 @@ void kn_loop_put(kn_text *t, const kn_schedule *how, const kn_sweep_loop *l)
         kn_putf(t, " loads %d", l->loads);
     kn_putf(t, "%s%s%s", l->backwards ? " backwards" : "", l->counted ? " counted" : "",
             l->guarded ? " guarded" : "");
+    if (l->unguarded)
+        kn_putf(t, " unguarded %d", l->unguarded);
+    kn_put(t, l->whole ? " whole" : "");
 }

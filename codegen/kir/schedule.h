@@ -99,6 +99,8 @@ typedef struct kn_sweep_loop {
     /* a count of steps runs down: loads are issued together, without branches between steps */
     bool counted;
     bool guarded; /* OVER_ALL, full: each step has a branch all the same */
+    int unguarded; /* batches: so many first steps, which each has for all threads, without a bounds check */
+    bool whole; /* batches that are whole have a form of their own, without bounds checks */
 } kn_sweep_loop;
 
 /* A transposed access: contiguous along the members, where neighbouring threads take neighbouring groups. It goes through

@@ -59,7 +59,9 @@ static const word loop_words[] = {{"on_chip", FLAG, offsetof(kn_sweep_loop, on_c
                                   {"loads", INT, offsetof(kn_sweep_loop, loads)},
                                   {"backwards", FLAG, offsetof(kn_sweep_loop, backwards)},
                                   {"counted", FLAG, offsetof(kn_sweep_loop, counted)},
-                                  {"guarded", FLAG, offsetof(kn_sweep_loop, guarded)}};
+                                  {"guarded", FLAG, offsetof(kn_sweep_loop, guarded)},
+                                  {"unguarded", INT, offsetof(kn_sweep_loop, unguarded)},
+                                  {"whole", FLAG, offsetof(kn_sweep_loop, whole)}};
 enum { LOOP_WORDS = sizeof loop_words / sizeof *loop_words };
 
 /* What is divided, into how many parts of how much each: "split 264 of 4096". */

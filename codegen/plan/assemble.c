@@ -329,7 +329,7 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
         finish_by_last_block(k);
     if (p->problem->target->sm != 0) {
         skew(p, k);
-        KN_TRY(kn_bind_loops(k, given_text(p) != NULL));
+        KN_TRY(kn_bind_loops(p->problem->target, k, given_text(p) != NULL));
         KN_TRY(run_beside(p, k));
         kn_bind_caches(k);
     }

@@ -22,7 +22,7 @@ kn_status kn_bind_as(const kn_site *at, kn_kernel *kernel, const kn_kernel_sched
 
 /* Binds the loops of a GPU's bound kernel, once it is known who finishes it (codegen/sched/loops.c). `given`: the
  * loops that its phases have are given, as kn_bind_as() has left them; what they leave out is chosen. */
-kn_status kn_bind_loops(kn_kernel *kernel, bool given);
+kn_status kn_bind_loops(const kn_target *target, kn_kernel *kernel, bool given);
 
 /* Binds the arithmetic of a GPU's bound kernel (codegen/sched/arithmetic.c). `given`:
  * `inline_quotients` are those that kn_bind_as() has left. */

@@ -7,6 +7,8 @@
  *              shared memory, so that each load would be waited for alone (docs/lab/loads-in-flight.md). A counted loop
  *              has as many in flight, but takes the remainder of its count one by one, which is much where a thread has
  *              few steps, as of resident values.
+ *   unguarded  Where all threads have all steps, these have no bounds checks, and a batch has as many steps as divide them. Where
+ *              most batches are whole, these may have a form of their own (docs/lab/bounds-checks.md).
  *   backwards  Every other sweep walks in reverse, counting on from the phase before that has read the same array: it
  *              then meets first what the sweep before it read last, which may still be in a cache. Tiles do not count
  *              on. */
@@ -42,10 +44,16 @@ enum {
     MOST_ADDITIONS_SHARED = 32,
     /* The most batches for which each step is guarded, so that the last one needs not be whole. */
     FEW_BATCHES = 8,
+    /* Whole batches have a form of their own from so many on, of no more additions than these, and for so many elements a thread
+     * of the machine. */
+    FEW_WHOLE = 2,
+    MOST_ADDITIONS_TWICE = 100,
+    MANY_ELEMENTS = 32,
 };
 
 /* Which loop of the kernel is bound. The arrays have an entry for each value of the phase. */
 typedef struct loop_site {
+    const kn_target *target;
     const kn_kernel *k;
     const kn_phase *ph;
     int sweep;
@@ -288,6 +296,89 @@ static kn_batch choose_batch(const loop_site *s, const kn_sweep_loop *l)
     return contiguous ? KN_BATCH_CONTIGUOUS : KN_BATCH_CYCLIC;
 }
 
+/* ---- batches whose steps all have members ---- */
+
+/* Does each call with this structure have as many members in each group, or in each block's part of one? */
+static bool has_known_parts(const kn_phase *ph)
+{
+    return ph->how.walk != KN_WALK_FLAT && !ph->universal && !ph->nest.extents && !ph->local &&
+           !ph->how.mixed && !ph->how.packed && !ph->how.interleaved && !ph->how.tile &&
+           !ph->how.rest_in_registers && !kn_is_cyclic(ph) && !kn_phase_in_order(ph) &&
+           !kn_phase_resident(ph) && !(ph->how.by_run && ph->how.cluster);
+}
+
+/* Members of the longest part, and of the last one, in whole vectors. */
+static int64_t longest_part(const kn_phase *ph, int64_t *last)
+{
+    const int64_t vec = ph->how.walk == KN_WALK_ROWS ? ph->how.vec : 1,
+                  members = kn_phase_counted(ph) / vec * vec;
+    const bool shared = ph->how.split || ph->how.cluster;
+    const int64_t chunk = shared && ph->num.chunk < members ? ph->num.chunk : members;
+    *last = chunk ? (members - 1) % chunk + 1 : 0;
+    return chunk;
+}
+
+/* First steps that all batches of the loop have for all threads. */
+static int full_steps(const kn_phase *ph, int unroll)
+{
+    const int64_t step = kn_phase_step(ph);
+    int64_t last, chunk = has_known_parts(ph) ? longest_part(ph, &last) : 0;
+    if (chunk == 0)
+        return 0;
+    const int64_t of_chunk = ((chunk - 1) % (unroll * step) + 1) / step,
+                  of_last = ((last - 1) % (unroll * step) + 1) / step;
+    return (int)(of_last < of_chunk ? of_last : of_chunk);
+}
+
+/* Where all batches can have as many steps, without a test, and more than half as many as wanted, or one batch is all of them, it
+ * is so many; where one batch has all steps, no more than the power of two from there. */
+static void fit_batch(const loop_site *s, kn_sweep_loop *l)
+{
+    const kn_phase *ph = s->ph;
+    int64_t last, chunk = has_known_parts(ph) ? longest_part(ph, &last) : 0;
+    const int64_t taken = kn_ceil_div(chunk, kn_phase_step(ph));
+    if (chunk == 0)
+        return;
+    for (int n = taken < l->unroll ? (int)taken : l->unroll; n > 1; n--)
+        if ((2 * n > l->unroll || n == taken) && full_steps(ph, n) == n) {
+            l->unroll = l->unguarded = n;
+            return;
+        }
+    if (taken < l->unroll)
+        l->unroll = (int)kn_power_of_two_from(taken);
+    if (l->unroll == 1)
+        l->batch = KN_BATCH_NONE;
+}
+
+/* Do most batches of a thread have all of their steps? An elementwise grid mostly leaves each thread one. */
+static bool are_mostly_whole(const loop_site *s, const kn_sweep_loop *l)
+{
+    const kn_phase *ph = s->ph;
+    const int64_t part = ph->how.split || ph->how.cluster ? ph->num.chunk : kn_phase_counted(ph);
+    const int64_t steps =
+        kn_is_cyclic(ph) ? kn_steps_of_part(ph, s->k->threads) : part / kn_phase_step(ph);
+    return ph->how.walk == KN_WALK_FLAT || steps >= FEW_WHOLE * (int64_t)l->unroll;
+}
+
+/* A form of its own for whole batches takes time to compile. It is for loops that make up for that: over single elements, of which a
+ * bounds check is much, with little arithmetic, and with many of them for each thread of the machine. */
+static bool has_form_of_whole(const loop_site *s, const kn_sweep_loop *l)
+{
+    const kn_phase *ph = s->ph;
+    const double all = (double)ph->nest.groups * (double)ph->nest.members,
+                 threads = (double)s->target->units * s->target->max_threads_unit;
+    return ph->how.vec == 1 && !ph->universal && !ph->local && !ph->how.tile &&
+           !kn_phase_resident(ph) && additions_of(s) * l->unroll <= MOST_ADDITIONS_TWICE &&
+           all >= threads * MANY_ELEMENTS && are_mostly_whole(s, l);
+}
+
+static void choose_checks(const loop_site *s, kn_sweep_loop *l)
+{
+    if (l->batch)
+        fit_batch(s, l);
+    l->whole = l->batch && !l->unguarded && has_form_of_whole(s, l);
+}
+
 /* `reversed`: the phase's first sweep walks in reverse. */
 static kn_sweep_loop choose_loop(const loop_site *s, bool reversed)
 {
@@ -311,6 +402,7 @@ static kn_sweep_loop choose_loop(const loop_site *s, bool reversed)
     if (l.over == KN_OVER_TILES || s->ph->how.scatter_sum)
         return l;
     l.batch = choose_batch(s, &l);
+    choose_checks(s, &l);
     l.counted = !l.batch && may_count(s, &l) && !takes_few_members(s);
     return l;
 }
@@ -318,6 +410,8 @@ static kn_sweep_loop choose_loop(const loop_site *s, bool reversed)
 /* ---- what is given ---- */
 
 static bool is_unrolling(int n) { return n == 1 || n == 2 || n == 4 || n == 8; }
+
+static bool is_of_batch(int steps) { return steps > 1 && steps <= 8; }
 
 /* The rule that a given loop breaks; NULL: none. */
 static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
@@ -336,14 +430,21 @@ static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
     if (transposed_in_flight(s) ? !is_unrolling(l->loads) && l->loads != SMALL_AT_ONCE : l->loads)
         return "transposed loads, where there are any, are 1, 2, 4, 8 or 16 vectors at a time";
     if (l->over == KN_OVER_TILES && l->batch)
-        return l->batch != KN_BATCH_CYCLIC || l->unroll != tile ? "a batch of a tile is all of it"
-                                                                : NULL;
-    if (!is_unrolling(l->unroll))
-        return "a loop takes 1, 2, 4 or 8 steps at a time";
+        return l->batch != KN_BATCH_CYCLIC || l->unroll != tile || l->unguarded || l->whole
+                   ? "a batch of a tile is all of it"
+                   : NULL;
+    if (!is_unrolling(l->unroll) && !(l->batch && is_of_batch(l->unroll)))
+        return "a loop takes 1, 2, 4 or 8 steps at a time, a batch 2 to 8";
     if (l->unroll < side && (transposes(s, true) || prefetch))
         return "a register tile that is stored or prefetched is unrolled";
     if (l->batch && (l->unroll == 1 || l->counted || !may_batch(s)))
         return "a batch is of several steps, not counted, which load what is not on chip";
+    if ((l->unguarded || l->whole) && !l->batch)
+        return "it is steps of batches that are unguarded, and batches that are whole";
+    if (l->unguarded > l->unroll || (l->unguarded && l->unguarded > full_steps(s->ph, l->unroll)))
+        return "steps of a batch are unguarded where members are for all of them";
+    if (l->whole && l->unguarded)
+        return "first steps of batches are unguarded, or whole batches have a form of their own";
     if (l->batch == KN_BATCH_CONTIGUOUS && !may_be_contiguous(s, l))
         return "contiguous batches are of blocks that share a group cyclically";
     if (l->counted && (l->over == KN_OVER_TILES || !may_count(s, l)))
@@ -388,12 +489,13 @@ static kn_status bind_sweep(loop_site *s, bool reversed, kn_phase *ph, kn_schedu
     return KN_OK;
 }
 
-static kn_status bind_phase(kn_kernel *k, int p, bool reversed, bool given)
+static kn_status bind_phase(const kn_target *target, kn_kernel *k, int p, bool reversed, bool given)
 {
     kn_phase *ph = &k->phases.data[p];
     const bool walks = kn_goes_by_group(ph) || ph->how.mixed; /* groups, forwards or in reverse */
     kn_schedule text = ph->how;
-    loop_site s = {.k = k,
+    loop_site s = {.target = target,
+                   .k = k,
                    .ph = ph,
                    .need = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len + 1),
                    .found = KN_NEW_ARRAY(k->arena, bool, ph->nest.values.len + 1)};
@@ -411,10 +513,10 @@ static kn_status bind_phase(kn_kernel *k, int p, bool reversed, bool given)
     return text.loops.len ? kn_illegal(p, "there is no such loop") : KN_OK;
 }
 
-kn_status kn_bind_loops(kn_kernel *k, bool given)
+kn_status kn_bind_loops(const kn_target *target, kn_kernel *k, bool given)
 {
     const bool *reversed = kn_walks_backwards(k);
     for (int p = 0; p < k->phases.len; p++)
-        KN_TRY(bind_phase(k, p, reversed[p], given));
+        KN_TRY(bind_phase(target, k, p, reversed[p], given));
     return KN_OK;
 }

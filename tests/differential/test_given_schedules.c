@@ -2,6 +2,7 @@
  * steps, clusters, in what it holds, where and since when, in how that comes there, in what it transposes, and in the
  * loops of its sweeps: a changed schedule is refused, with the rule that it breaks, or it is right. And merges of loop
  * nests that are undone one by one. */
+#include <stdio.h>
 #include <string.h>
 
 #include "codegen/kir/schedule_text.h"
@@ -125,7 +126,7 @@ static void change_transpose(kn_arena *a, kn_schedule *how, const kn_nest *nest,
 static void change_loop(kn_schedule *how, rng *r)
 {
     kn_sweep_loop *l = how->loops.len ? &how->loops.data[below(r, how->loops.len)] : NULL;
-    switch (l ? below(r, 9) : 6 + below(r, 2)) {
+    switch (l ? below(r, 11) : 6 + below(r, 2)) {
     case 0: scale(&l->unroll, chance(r, 50)); break;
     case 1:
         l->batch = (kn_batch)below(r, 3);
@@ -138,6 +139,8 @@ static void change_loop(kn_schedule *how, rng *r)
     case 6: how->reversed = !how->reversed; break;
     case 7: how->inline_quotients = !how->inline_quotients; break;
     case 8: scale(&l->loads, chance(r, 50)); break;
+    case 9: l->unguarded = chance(r, 50) ? l->unroll : below(r, l->unroll + 1); break;
+    case 10: l->whole = !l->whole; break;
     }
 }
 
@@ -247,6 +250,98 @@ static void test_changed(void **state)
     kn_context_close(ctx);
     print_message("%d schedules were right, %d refused\n", right, refused);
     assert_true(right > 0 && refused > 0);
+}
+
+/* The planner's schedule with batches of `unroll` steps, of which the first are unguarded, or whole batches have a form of their
+ * own; NULL: it has no batch. */
+static const char *with_batches(const program *p, const kn_kernel *k, int unroll, int unguarded,
+                                bool whole)
+{
+    kn_kernel_schedule s = kn_schedule_of(p->arena, k);
+    kn_text t = kn_text_new(p->arena);
+    bool any = false;
+    for (int i = 0; i < s.phases.len; i++)
+        for (int j = 0; j < s.phases.data[i].how.loops.len; j++) {
+            kn_sweep_loop *l = &s.phases.data[i].how.loops.data[j];
+            if (!l->batch)
+                continue;
+            any = true;
+            l->unroll = unroll;
+            l->unguarded = unguarded;
+            l->whole = whole;
+        }
+    kn_schedule_put(&t, &s, k);
+    return any ? kn_text_str(&t) : NULL;
+}
+
+/* Is it right, or refused because members are not for all those steps? */
+static bool is_right_or_refused(const program *p, kn_context *ctx, const char *text)
+{
+    tally t = {0};
+    kn_text why = kn_text_new(p->arena);
+    failure f =
+        program_failure(p, ctx, &(kn_program_options){.fusion = true, .schedule = text}, &why, &t);
+    const bool refused = f.status == KN_ARGUMENT && strstr(kn_text_str(&why), "steps of a batch");
+    if (f.fault != NO_FAULT && !refused)
+        fail_msg("--schedule '%s': %s", text, kn_text_str(&why));
+    return !refused;
+}
+
+static const struct {
+    const char *text, *sizes;
+    int least, step; /* sizes to begin with, and what they differ by */
+} with_rests[] = {
+    {"def p(x: bf16[N, C]):\n    return (x - mean(x, axis=0)) / max(abs(x), axis=0)\n", "N=%d C=37",
+     128, 8},
+    {"def p(x: bf16[N, C]):\n    return sum(x * x, axis=0)\n", "N=%d C=33", 120, 8},
+    {"def p(x: f32[N, C]):\n    return (x - mean(x, axis=0)) / max(abs(x), axis=0)\n", "N=%d C=71",
+     4000, 28},
+    {"def p(x: f32[C, N]):\n    return sum(x * x, axis=1)\n", "N=%d C=9", 12288, 512},
+    {"def p(x: f32[N], y: f32[N]):\n    return sum(x * y)\n", "N=%d", 100000, 1024},
+    {"def p(x: f32[N, C]):\n    return sum(x, axis=0)\n", "N=%d C=64", 6000, 32},
+    {"def p(x: f32[N], y: f32[N]):\n    return exp(x) * y\n", "N=%d", 100001, 1024}};
+enum { WITH_RESTS = sizeof with_rests / sizeof *with_rests, UNROLL = 4 };
+
+/* Batches of program i, with so much behind the least, which are tested, unguarded or in two forms. Adds up how many there were, and
+ * how many unguarded. */
+static void try_batches(kn_context *ctx, int i, int rest, int *batches, int *unguarded)
+{
+    char sizes[64];
+    kn_arena a;
+    kn_program *prog;
+    kn_plan *plan;
+    const kn_program_options options = {.fusion = true};
+    kn_arena_init(&a, NULL);
+    snprintf(sizes, sizeof sizes, with_rests[i].sizes,
+             with_rests[i].least + rest * with_rests[i].step);
+    program *p = program_of_text(&a, with_rests[i].text, "schedules", sizes, 0);
+    assert_int_equal(kn_program_create(ctx, p->graph, &options, &prog), KN_OK);
+    assert_int_equal(program_plan(p, prog, ctx->dev->ops->target(ctx->dev), &a, &plan), KN_OK);
+    const kn_kernel *k = plan->kernels.data[0];
+    assert_int_equal(plan->kernels.len, 1);
+    if (with_batches(p, k, UNROLL, 0, false)) {
+        ++*batches;
+        assert_true(is_right_or_refused(p, ctx, with_batches(p, k, UNROLL, 0, false)));
+        assert_true(is_right_or_refused(p, ctx, with_batches(p, k, UNROLL, 0, true)));
+        for (int n = 2; n <= UNROLL; n++)
+            *unguarded += is_right_or_refused(p, ctx, with_batches(p, k, UNROLL, n, false));
+    }
+    kn_program_destroy(prog);
+    kn_arena_finish(&a);
+}
+
+/* Batches that leave a rest of every length. */
+static void test_batches(void **state)
+{
+    kn_context *ctx = open_context("emu");
+    int batches = 0, unguarded = 0;
+    (void)state;
+    for (int i = 0; i < WITH_RESTS; i++)
+        for (int rest = 0; rest <= 2 * UNROLL; rest++)
+            try_batches(ctx, i, rest, &batches, &unguarded);
+    kn_context_close(ctx);
+    print_message("%d programs with batches, %d times with unguarded steps\n", batches, unguarded);
+    assert_true(batches > WITH_RESTS && unguarded > UNROLL);
 }
 
 /* What is no schedule is refused with its place, and so is one of another program. */
@@ -384,8 +479,8 @@ static void test_undone(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_changed),
-                                       cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_undone)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_changed), cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_undone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

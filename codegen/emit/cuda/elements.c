@@ -82,15 +82,26 @@ const char *kn_cuda_shared_vector(kn_cuda_writer *w, int i)
                              : kn_cuda_printed(w, "%s_kept[%s / %d]", name, at, w->ph->how.vec);
 }
 
+/* What the addresses of held values begin with. Those that steps under a branch use are in a register. */
+static const char *in_register(kn_cuda_writer *w, const char *base)
+{
+    bool guarded = false;
+    for (int i = 0; i < w->ph->how.loops.len; i++) {
+        const kn_sweep_loop *l = &w->ph->how.loops.data[i];
+        guarded = guarded || (l->batch && l->unguarded < l->unroll);
+    }
+    return guarded ? kn_cuda_printed(w, "kn_in_register(%s)", base) : base;
+}
+
 static void declare_resident(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_hold *h = kn_hold_of(w->ph, i);
-        const char *t = kn_cuda_vector_type(w, i), *at = "dynamic";
+        const char *t = kn_cuda_vector_type(w, i), *at = in_register(w, "dynamic");
         if (!h || h->where != KN_KEEP_RESIDENT)
             continue;
         if (kn_kernel_prefetch_bytes(w->k))
-            at = kn_cuda_printed(w, "((unsigned char *)dynamic + %d)",
+            at = kn_cuda_printed(w, "((unsigned char *)%s + %d)", at,
                                  kn_kernel_prefetch_bytes(w->k));
         if (h->offset)
             at = kn_cuda_printed(w, "((unsigned char *)%s + (kn_count)resident_steps * %s)", at,
@@ -162,7 +173,7 @@ void kn_cuda_declare_shared(kn_cuda_writer *w)
     enum { WIDEST = 16 };
     declare_resident(w);
     declare_prefetched(w);
-    const char *at = w->ph->how.cluster ? behind_exchange(w) : "dynamic";
+    const char *at = in_register(w, w->ph->how.cluster ? behind_exchange(w) : "dynamic");
     for (int bytes = WIDEST; bytes > 0; bytes /= 2)
         at = declare_shared_of(w, bytes, at);
 }

@@ -91,11 +91,33 @@ static void open_contiguous_batches(kn_cuda_writer *w, const kn_cuda_stride *by,
     kn_cuda_line(w, "const kn_count batch_stride = whole ? block_step : %s;", by->step);
 }
 
+/* The steps of a batch. One that is whole may have a form of its own, without bounds checks. */
+static void write_batch(kn_cuda_writer *w, kn_cuda_unrolled *batch, const char *whole)
+{
+    const kn_sweep_loop *l = w->loop;
+    if (l->unguarded)
+        batch->guard = l->unguarded < l->unroll
+                           ? kn_cuda_printed(w, "step < %d || %s", l->unguarded, batch->guard)
+                           : NULL;
+    if (!l->whole) {
+        kn_cuda_write_steps(w, batch);
+        return;
+    }
+    batch->guard = kn_cuda_printed(w, "all || %s", batch->guard);
+    kn_cuda_open(w, "const auto batch = [&](const auto all)");
+    kn_cuda_write_steps(w, batch);
+    kn_cuda_close_as(w, "};");
+    kn_cuda_guarded(w, whole, "batch(kn_bool<true>());");
+    kn_cuda_line(w, "else");
+    kn_cuda_line(w, "    batch(kn_bool<false>());");
+}
+
 /* The loop by batches of steps, whose loads are all in flight before the first step waits for its own. */
 static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const int steps = w->loop->unroll;
     kn_cuda_unrolled batch = {steps, NULL, NULL};
+    const char *whole; /* when all steps have members */
     const bool contiguous = w->loop->batch == KN_BATCH_CONTIGUOUS;
     begin_batch(w);
     if (!w->loop->backwards) {
@@ -114,6 +136,9 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
         batch.guard =
             contiguous ? kn_cuda_printed(w, "i < %s", by->end)
                        : kn_cuda_printed(w, "(kn_count)step * (%s) < %s - from", by->step, by->end);
+        whole = contiguous
+                    ? "whole"
+                    : kn_cuda_printed(w, "%d * (%s) < %s - from", steps - 1, by->step, by->end);
     } else {
         kn_cuda_line(w, "const kn_count steps%d = kn_steps(%s, %s, %s);", w->sweep, by->first,
                      by->end, by->step);
@@ -122,8 +147,9 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
         batch.index = kn_cuda_printed(w, "%s + (steps%d - 1 - done - (kn_count)step) * (%s)",
                                       by->first, w->sweep, by->step);
         batch.guard = kn_cuda_printed(w, "done + (kn_count)step < steps%d", w->sweep);
+        whole = kn_cuda_printed(w, "done + %d <= steps%d", steps, w->sweep);
     }
-    kn_cuda_write_steps(w, &batch);
+    write_batch(w, &batch, whole);
     end_batch(w);
     kn_cuda_close(w);
 }

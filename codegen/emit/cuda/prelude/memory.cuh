@@ -79,6 +79,14 @@ template <class T> __device__ __forceinline__ void kn_opaque(T *&p)
     p = (T *)__cvta_global_to_generic(at);
 }
 
+// An address in shared memory, in a register: the compiler would compute it again in each branch.
+template <class T> __device__ __forceinline__ T *kn_in_register(T *p)
+{
+    unsigned at = (unsigned)__cvta_generic_to_shared(p);
+    asm("" : "+r"(at));
+    return (T *)__cvta_shared_to_generic(at);
+}
+
 // A peeled vector, which begins before its group or ends after it: lane l is a member if 0 <= first + l < n.
 template <int N, class T, class I, class C>
 __device__ __forceinline__ kn_vec<T, N> kn_load_edge(const T *p, I first, C n)
