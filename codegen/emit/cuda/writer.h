@@ -78,6 +78,9 @@ typedef struct kn_cuda_writer {
     bool on_edges;        /* by_run: they are the edges' */
     bool in_first_member; /* interleaved: they are of each column's first member */
     bool in_last_vector;  /* interleaved: they are of the vector in which the last member ends */
+    /* the member axes whose indices were found last, of what: axis a is divided by for the quotient q<a> */
+    int quotients_from, quotients_to;
+    const char *quotients_of;
     kn_cuda_quotients quotients;
     bool before_steps; /* the passes are over all steps */
 } kn_cuda_writer;
