@@ -429,9 +429,8 @@ static void write_cols(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     int lanes = ph->how.lanes;
     int side = kn_transpose_side(ph);
-    const char *rows = ph->how.planes
-                           ? kn_cuda_printed(w, "(kn_count)p%d_step", w->p)
-                           : kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * side);
+    const char *rows = ph->how.planes ? kn_cuda_printed(w, "(kn_count)p%d_step", w->p)
+                                      : kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * side);
     write_locals(w, ONCE_A_BLOCK, "threadIdx.x", "");
     write_shape(w);
     write_tiles(w);

@@ -13,8 +13,8 @@ const char *kn_cuda_plane_of(kn_cuda_writer *w, const char *member)
     if (w->k->wide)
         return kn_cuda_printed(w, "(%s) / (%s)", member,
                                kn_cuda_extents(w, a, a + w->ph->how.planes));
-    return kn_cuda_printed(w, "kn_quotient(%s, p%d_plane_multiplier, p%d_plane_shift)", member, w->p,
-                           w->p);
+    return kn_cuda_printed(w, "kn_quotient(%s, p%d_plane_multiplier, p%d_plane_shift)", member,
+                           w->p, w->p);
 }
 
 void kn_cuda_declare_plane(kn_cuda_writer *w, const char *thread)

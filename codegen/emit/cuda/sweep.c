@@ -135,10 +135,10 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
         kn_cuda_open(w, "for (kn_count done = 0; done < steps%d; done += %d)", w->sweep, steps);
         batch.index = kn_cuda_printed(w, "%s + (steps%d - 1 - done - (kn_count)step) * (%s)",
                                       by->first, w->sweep, by->step);
-        find_planes(w, &batch,
-                    kn_cuda_printed(w, "%s + (steps%d - 1 - done) * (%s)", by->first, w->sweep,
-                                    by->step),
-                    by->step);
+        find_planes(
+            w, &batch,
+            kn_cuda_printed(w, "%s + (steps%d - 1 - done) * (%s)", by->first, w->sweep, by->step),
+            by->step);
         batch.guard = kn_cuda_printed(w, "done + (kn_count)step < steps%d", w->sweep);
     }
     kn_cuda_write_steps(w, &batch);
@@ -172,10 +172,9 @@ static void write_register_tile_steps(kn_cuda_writer *w)
 /* Steps of whole planes, one by one: declares the plane that goes along with i; moves it on, in the loop. */
 static void declare_plane_of_step(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
-    const char *first = w->loop->backwards
-                            ? kn_cuda_printed(w, "kn_walk_end(%s, %s, %s)", by->first, by->end,
-                                              by->step)
-                            : by->first;
+    const char *first = w->loop->backwards ? kn_cuda_printed(w, "kn_walk_end(%s, %s, %s)",
+                                                             by->first, by->end, by->step)
+                                           : by->first;
     kn_cuda_line(w, "kn_count plane%d = %s;", w->sweep, kn_cuda_plane_of(w, first));
     kn_cuda_line(w, "const kn_count planes%d = %s;", w->sweep, kn_cuda_plane_of(w, by->step));
     w->plane = kn_cuda_printed(w, "plane%d", w->sweep);
@@ -284,8 +283,8 @@ static void write_steps_of_tile(kn_cuda_writer *w, int steps)
     const int rows = w->ph->how.tpg;
     const char *index = kn_cuda_printed(w, "from + row + (kn_count)step * %d", rows),
                *guard = kn_cuda_printed(w, "(kn_count)step * %d < remaining", rows);
-    const kn_cuda_unrolled loads = {
-        .steps = steps, .index = kn_cuda_printed(w, "kn_least(%s, to - 1)", index)};
+    const kn_cuda_unrolled loads = {.steps = steps,
+                                    .index = kn_cuda_printed(w, "kn_least(%s, to - 1)", index)};
     begin_batch(w);
     const bool may = may_pass_edge(w, steps);
     kn_cuda_load_steps(w, &loads);

@@ -241,7 +241,8 @@ static const char *carried_offset(kn_cuda_writer *w, const offset_of *o, int las
         const kn_stride_kind kind = o->acc->kind[a];
         const bool linear = a == w->quotients_to - 1;
         kn_put(&t, a < last ? " + " : "");
-        kn_put(&t, linear ? index_along(w, o, a, w->quotients_of) : kn_cuda_printed(w, "q%d", a + 1));
+        kn_put(&t,
+               linear ? index_along(w, o, a, w->quotients_of) : kn_cuda_printed(w, "q%d", a + 1));
         if (a < last)
             kn_putf(&t, " * (%s - (kn_count)p%d_n%d%s%s)",
                     kind == KN_STRIDE_ONE ? "1" : stride_along(w, o, a), w->p, a + 1,
