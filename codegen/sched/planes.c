@@ -14,11 +14,12 @@
 static bool may_have_planes(const kn_phase *ph)
 {
     const kn_schedule *how = &ph->how;
-    return !ph->universal && !ph->local && how->walk != KN_WALK_FLAT && kn_stepped_axes(ph) > 1 &&
-           !how->steps && !how->linear && !how->unaligned && !how->by_run && !how->tail &&
-           !how->packed && !how->interleaved && !how->tile && !how->scatter_sum && !how->cluster &&
-           !how->mixed && !how->async && how->holds.len == 0 && how->transposes.len == 0 &&
-           !kn_phase_in_order(ph) && (!how->split || kn_is_cyclic(ph));
+    return !ph->universal && !ph->nest.extents && !ph->local && how->walk != KN_WALK_FLAT &&
+           kn_stepped_axes(ph) > 1 && !how->steps && !how->linear && !how->unaligned &&
+           !how->by_run && !how->tail && !how->packed && !how->interleaved && !how->tile &&
+           !how->scatter_sum && !how->cluster && !how->mixed && !how->async &&
+           how->holds.len == 0 && how->transposes.len == 0 && !kn_phase_in_order(ph) &&
+           (!how->split || kn_is_cyclic(ph));
 }
 
 int kn_axes_of_planes(const kn_phase *ph)
