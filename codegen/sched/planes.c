@@ -5,8 +5,8 @@
  *     members N x H x W, H x W = 25      512 threads take 20 planes, 500 members; 12 have none
  *
  * The indices along H and W are then found once a group, and what belongs to them is the same in all steps; along N they
- * advance by the same number, and offsets by the same multiple of it. That takes a quarter of what an element's indices
- * take otherwise, so some threads may go without. */
+ * advance by the same number, and offsets by the same multiple of it. That takes a third of the instructions or less, so some
+ * threads may go without (counted: docs/lab/indices-of-several-axes.md). */
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
