@@ -169,15 +169,17 @@ static void write_register_tile_steps(kn_cuda_writer *w)
     w->in_register_tile = false;
 }
 
-/* Steps of whole planes, one by one: declares the plane that goes along with i; moves it on, in the loop. */
+/* Steps of whole planes, one by one: declares the plane that goes along with i, of the first step or behind the last; moves it on,
+ * in the loop. */
 static void declare_plane_of_step(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
-    const char *first = w->loop->backwards ? kn_cuda_printed(w, "kn_walk_end(%s, %s, %s)",
-                                                             by->first, by->end, by->step)
-                                           : by->first;
-    kn_cuda_line(w, "kn_count plane%d = %s;", w->sweep, kn_cuda_plane_of(w, first));
-    kn_cuda_line(w, "const kn_count planes%d = %s;", w->sweep, kn_cuda_plane_of(w, by->step));
-    w->plane = kn_cuda_printed(w, "plane%d", w->sweep);
+    const int s = w->sweep;
+    const char *last = w->loop->backwards ? kn_cuda_printed(w, " + kn_steps(%s, %s, %s) * planes%d",
+                                                            by->first, by->end, by->step, s)
+                                          : "";
+    kn_cuda_line(w, "const kn_count planes%d = %s;", s, kn_cuda_plane_of(w, by->step));
+    kn_cuda_line(w, "kn_count plane%d = %s%s;", s, kn_cuda_plane_of(w, by->first), last);
+    w->plane = kn_cuda_printed(w, "plane%d", s);
 }
 
 static void move_plane(kn_cuda_writer *w, bool backwards)
