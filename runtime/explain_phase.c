@@ -137,6 +137,8 @@ static void put_threads(kn_text *t, const kn_phase *ph)
     else if (ph->how.walk == KN_WALK_COLS)
         kn_putf(t, "; %d groups x %d threads%s", kn_cols_width(ph), ph->how.tpg,
                 ph->how.scatter_sum ? ", which compact their members by destination" : "");
+    if (ph->how.planes)
+        kn_putf(t, "; %d members a step, whole planes", kn_phase_step(ph));
     if (ph->how.async)
         kn_put(t, ph->how.walk == KN_WALK_ROWS ? "; bulk copies" : "; own copies");
 }

@@ -137,6 +137,11 @@ static void schedule_params(params *ps, kn_assignment *d, int p)
         if (!kn_is_cyclic(ph))
             put_index(ps, ph->num.chunk, a ? kn_sprintf(a, "p%d_chunk", p) : NULL);
     }
+    if (ph->how.planes) {
+        put_index(ps, kn_phase_step(ph), a ? kn_sprintf(a, "p%d_step", p) : NULL);
+        if (!d->k->wide)
+            divisor_params(ps, p, "plane", kn_plane(ph, ph->how.planes));
+    }
     if (ph->how.interleaved && !ph->local)
         put_index(ps, kn_members_interleaved(ph), a ? kn_sprintf(a, "p%d_interleaved", p) : NULL);
     if (ph->how.packed) {

@@ -153,13 +153,29 @@ static inline int kn_stepped_axes(const kn_phase *p)
     return p->nest.naxes - p->nest.ngroup - p->how.packed;
 }
 
-/* Members of a group that its threads take in one step. */
-static inline int kn_phase_step(const kn_phase *p)
+/* Members of a plane: of the last `axes` axes along which a thread steps. */
+static inline int64_t kn_plane(const kn_phase *p, int axes)
+{
+    const int end = p->nest.ngroup + kn_stepped_axes(p);
+    int64_t members = 1;
+    for (int a = end - axes; a < end; a++)
+        members *= p->nest.axes[a].extent;
+    return members;
+}
+
+/* Members of a group for which its threads have room in one step; and those that they take. */
+static inline int kn_threads_step(const kn_phase *p)
 {
     int columns = p->how.packed        ? (int)p->nest.axes[p->nest.naxes - 1].extent
                   : p->how.interleaved ? kn_members_interleaved(p)
                                        : 1;
     return p->how.walk == KN_WALK_COLS ? p->how.tpg * columns : p->how.tpg * p->how.vec;
+}
+static inline int kn_phase_step(const kn_phase *p)
+{
+    const int all = kn_threads_step(p);
+    const int64_t plane = p->how.planes ? kn_plane(p, p->how.planes) : 1;
+    return plane > 0 && plane <= all ? (int)(all / plane * plane) : all;
 }
 
 /* COLS: steps of a thread in a tile. */

@@ -157,6 +157,10 @@ typedef struct kn_schedule {
      * row that is as wide as the lanes. A lane has the same columns in every step, of which each group has several; combines
      * add those up: codegen/sched/interleaved.c */
     bool interleaved;
+    /* ROWS, COLS: a step takes whole planes of the last axes along which threads step, so many of them, so that a thread has the
+     * same indices along these in all steps: codegen/sched/planes.c. Threads beyond the last whole plane have none. 0: steps
+     * take as many members as there are threads */
+    int planes;
     /* COLS: row packing along the last member axis; combines also add up the columns of each group:
      * codegen/sched/packed.c */
     bool packed;

@@ -29,7 +29,8 @@ static const word walk_words[] = {{"tpg", INT, HOW(tpg)},
                                   {"packed", FLAG, HOW(packed)},
                                   {"tile", INT, HOW(tile)},
                                   {"scatter_sum", FLAG, HOW(scatter_sum)},
-                                  {"interleaved", FLAG, HOW(interleaved)}};
+                                  {"interleaved", FLAG, HOW(interleaved)},
+                                  {"planes", INT, HOW(planes)}};
 static const word other_words[] = {{"beside", FLAG, HOW(beside)},
                                    {"reversed", FLAG, HOW(reversed)},
                                    {"resident", FLAG, HOW(resident)},

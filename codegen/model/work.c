@@ -175,11 +175,13 @@ static double transposing(const kn_model *m, const kn_phase *ph)
            (double)kn_round_up(ph->nest.groups, width) / groups;
 }
 
-/* Elements that lanes have steps for, by each that there is: of vectors by run, which the lanes of a warp mostly do not share
+/* Elements that lanes have steps for, by each that there is: of whole planes; of vectors by run, which the lanes of a warp mostly do not share
  * evenly, and of edges, of which a lane has one a step. Warps without any pass by. An edge that rescales what was summed takes as
  * long as a vector does. */
 static double used_lanes(const kn_phase *ph)
 {
+    if (ph->how.planes)
+        return (double)kn_threads_step(ph) / kn_phase_step(ph);
     if (!ph->how.by_run || ph->how.split)
         return 1;
     const double members = (double)ph->nest.members, lanes = least(ph->how.tpg, WARP),
@@ -224,7 +226,7 @@ double kn_model_additions(kn_model *m, const kn_phase *ph)
     for (int i = 0; i < ph->nest.reds.len; i++)
         sum += accumulating(ph, i) * (ph->nest.reds.data[i].dtype == KN_F64 ? DOUBLE : 1);
     sum *= used_lanes(ph);
-    int more = kn_stepped_axes(ph) - 1;
+    int more = kn_stepped_axes(ph) - 1 - ph->how.planes;
     const double full = ph->how.full ? (double)ph->how.full / ph->how.steps : 0;
     double step = full * FULL_COST + (1 - full) * STEP_COST +
                   (ph->how.linear ? 0 : AXIS_COST * (more > 0 ? more : 0));

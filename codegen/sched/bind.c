@@ -245,9 +245,13 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k, bool given)
     k->bound = k->min_blocks > 1 ? 0 : largest_block(k, served_limit(at, k));
     if (at->target->sm && !given && !k->bound && !k->min_blocks)
         k->min_blocks = blocks_counted_on(k, at->target);
-    for (int i = 0; i < k->phases.len && at->target->sm; i++)
-        if (!k->phases.data[i].local && may_take_warps(k, i))
+    for (int i = 0; i < k->phases.len && at->target->sm; i++) {
+        kn_phase *ph = &k->phases.data[i];
+        if (!ph->local && may_take_warps(k, i))
             take_warps(at, k, i);
+        if (!given || ph->how.planes) /* how many axes they have follows from the sizes */
+            ph->how.planes = kn_axes_of_planes(ph);
+    }
 }
 
 void kn_bind_kernel(const kn_site *at, kn_kernel *k)

@@ -294,6 +294,9 @@ void kn_bind_interleaved(const kn_site *at, kn_phase *phase, int block);
 /* Can the local phases of groups of phase p lie as it does? */
 bool kn_locals_suit_interleaving(const kn_site *at, const kn_kernel *k, int p);
 
+/* planes.c: of how many axes a bound phase's steps have whole planes; 0: they would leave too many threads without any. */
+int kn_axes_of_planes(const kn_phase *phase);
+
 /* Narrows columns of which nothing is kept and that would leave half of the machine idle, such as those of partial
  * results, to a cache line. Sets lanes. */
 void kn_schedule_few_columns(kn_phase *phase, const kn_target *target);

@@ -267,6 +267,8 @@ void kn_cuda_write_axes(kn_cuda_writer *w)
     const bool by_lane = w->ph->how.linear && w->ph->how.vec > 1;
     if (w->ph->how.by_run && step_touches_memory(w))
         kn_cuda_write_axes_of_run(w);
+    else if (w->ph->how.planes && step_touches_memory(w))
+        kn_cuda_write_axes_of_plane(w);
     else if (!by_lane && step_touches_memory(w))
         kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.ngroup + kn_stepped_axes(w->ph), "i");
 }

@@ -23,7 +23,8 @@ static void enter_phase(kn_cuda_writer *w, int p)
 static const char *block_step(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    return kn_shares_block(w->k, ph)
+    return ph->how.planes ? kn_cuda_printed(w, "(kn_count)p%d_step", w->p)
+           : kn_shares_block(w->k, ph)
                ? kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * ph->how.vec)
                : kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, ph->how.vec));
 }
@@ -308,10 +309,11 @@ static void open_rows(kn_cuda_writer *w)
 static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
 {
     const kn_phase *ph = w->ph;
+    kn_cuda_declare_plane(w, kn_cuda_printed(w, "(kn_count)lane * %d", ph->how.vec));
     if (ph->how.unaligned)
         kn_cuda_unaligned_range(w);
     else if (!ph->how.cluster)
-        write_range_of_rows(w, shares ? "live" : "");
+        write_range_of_rows(w, kn_cuda_live_in_step(w, shares ? "live" : ""));
     if (ph->how.by_run && (shares || !ph->how.mixed))
         kn_cuda_run_range(w, shares ? "live" : "");
     if (ph->how.tail || kn_edges_in_one_step(ph))
@@ -399,7 +401,9 @@ static void open_cols(kn_cuda_writer *w)
         if (kn_is_cyclic(w->ph))
             kn_cuda_line(
                 w, "const kn_count block_step = %s, stride = block_step * (kn_count)p%d_splits;",
-                w->ph->how.interleaved ? "interleaved" : kn_cuda_printed(w, "%d", w->ph->how.tpg),
+                w->ph->how.interleaved ? "interleaved"
+                : w->ph->how.planes    ? kn_cuda_printed(w, "(kn_count)p%d_step", w->p)
+                                       : kn_cuda_printed(w, "%d", w->ph->how.tpg),
                 w->p);
     } else {
         kn_cuda_open(w, "for (kn_count tile = %s; tile < tiles; tile += %s)", w->block, w->blocks);
@@ -425,7 +429,8 @@ static void write_cols(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     int lanes = ph->how.lanes;
     int side = kn_transpose_side(ph);
-    const char *rows = kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * side);
+    const char *rows = ph->how.planes ? kn_cuda_printed(w, "(kn_count)p%d_step", w->p)
+                                      : kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * side);
     write_locals(w, ONCE_A_BLOCK, "threadIdx.x", "");
     write_shape(w);
     write_tiles(w);
@@ -436,7 +441,8 @@ static void write_cols(kn_cuda_writer *w)
     write_columns_of_thread(w);
     kn_cuda_locate_groups(w);
     write_locals(w, IN_EACH_GROUP, "row", "live");
-    write_range(w, "live");
+    kn_cuda_declare_plane(w, "(kn_count)row");
+    write_range(w, kn_cuda_live_in_step(w, "live"));
     kn_cuda_stride by = {"(begin + row)", "end", kn_is_cyclic(ph) ? "stride" : rows};
     if (ph->how.interleaved)
         by = kn_cuda_interleaved_share(w);

@@ -112,11 +112,24 @@ static void write_batch(kn_cuda_writer *w, kn_cuda_unrolled *batch, const char *
     kn_cuda_line(w, "    batch(kn_bool<false>());");
 }
 
+/* Steps of whole planes: declares in which plane the batch's first step begins, at member `first`, and how many planes are from
+ * one to the next. */
+static void find_planes(kn_cuda_writer *w, kn_cuda_unrolled *batch, const char *first,
+                        const char *step)
+{
+    if (!w->ph->how.planes)
+        return;
+    kn_cuda_line(w, "const kn_count first_plane = %s, planes = %s;", kn_cuda_plane_of(w, first),
+                 kn_cuda_plane_of(w, step));
+    batch->plane = kn_cuda_printed(w, "first_plane %c (kn_count)step * planes",
+                                   w->loop->backwards ? '-' : '+');
+}
+
 /* The loop by batches of steps, whose loads are all in flight before the first step waits for its own. */
 static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     const int steps = w->loop->unroll;
-    kn_cuda_unrolled batch = {steps, NULL, NULL};
+    kn_cuda_unrolled batch = {.steps = steps};
     const char *whole; /* when all steps have members */
     const bool contiguous = w->loop->batch == KN_BATCH_CONTIGUOUS;
     begin_batch(w);
@@ -130,8 +143,9 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
         else
             kn_cuda_open(w, "for (kn_count from = %s%s; from < %s; from += %d * (%s)%s)", by->first,
                          at, by->end, steps, by->step, on);
-        batch.index = kn_cuda_printed(w, "from + (kn_count)step * (%s)",
-                                      contiguous ? "batch_stride" : by->step);
+        const char *stride = contiguous ? "batch_stride" : by->step;
+        find_planes(w, &batch, "from", stride);
+        batch.index = kn_cuda_printed(w, "from + (kn_count)step * (%s)", stride);
         /* of a constant stride it is a comparison with a number */
         batch.guard =
             contiguous ? kn_cuda_printed(w, "i < %s", by->end)
@@ -146,6 +160,10 @@ static void write_batches(kn_cuda_writer *w, const kn_cuda_stride *by)
         kn_cuda_open(w, "for (kn_count done = 0; done < steps%d; done += %d)", w->sweep, steps);
         batch.index = kn_cuda_printed(w, "%s + (steps%d - 1 - done - (kn_count)step) * (%s)",
                                       by->first, w->sweep, by->step);
+        find_planes(
+            w, &batch,
+            kn_cuda_printed(w, "%s + (steps%d - 1 - done) * (%s)", by->first, w->sweep, by->step),
+            by->step);
         batch.guard = kn_cuda_printed(w, "done + (kn_count)step < steps%d", w->sweep);
         whole = kn_cuda_printed(w, "done + %d <= steps%d", steps, w->sweep);
     }
@@ -177,6 +195,25 @@ static void write_register_tile_steps(kn_cuda_writer *w)
     w->in_register_tile = false;
 }
 
+/* Steps of whole planes, one by one: declares the plane that goes along with i, of the first step or behind the last; moves it on,
+ * in the loop. */
+static void declare_plane_of_step(kn_cuda_writer *w, const kn_cuda_stride *by)
+{
+    const int s = w->sweep;
+    const char *last = w->loop->backwards ? kn_cuda_printed(w, " + kn_steps(%s, %s, %s) * planes%d",
+                                                            by->first, by->end, by->step, s)
+                                          : "";
+    kn_cuda_line(w, "const kn_count planes%d = %s;", s, kn_cuda_plane_of(w, by->step));
+    kn_cuda_line(w, "kn_count plane%d = %s%s;", s, kn_cuda_plane_of(w, by->first), last);
+    w->plane = kn_cuda_printed(w, "plane%d", s);
+}
+
+static void move_plane(kn_cuda_writer *w, bool backwards)
+{
+    if (w->plane && w->loop->backwards == backwards)
+        kn_cuda_line(w, "plane%d %c= planes%d;", w->sweep, backwards ? '-' : '+', w->sweep);
+}
+
 static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     if (w->loop->batch) {
@@ -191,7 +228,10 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
         kn_cuda_unaligned_steps(w);
     if (chunks)
         kn_cuda_open_chunks(w, by->first);
+    if (w->ph->how.planes)
+        declare_plane_of_step(w, by);
     open_loop(w, &stride);
+    move_plane(w, true);
     if (w->ph->how.unaligned) {
         kn_cuda_line(w, "step%d(i%s, kn_bool<true>());", w->sweep, w->counts_slots ? ", slot" : "");
     } else if (kn_transpose_side(w->ph) > 1) {
@@ -200,6 +240,8 @@ static void write_loop(kn_cuda_writer *w, const kn_cuda_stride *by)
         kn_cuda_write_axes(w);
         kn_cuda_step(w);
     }
+    move_plane(w, false);
+    w->plane = NULL;
     kn_cuda_close(w);
     if (chunks)
         kn_cuda_close_chunks(w);
@@ -269,12 +311,14 @@ static void write_steps_of_tile(kn_cuda_writer *w, int steps)
     const int rows = w->ph->how.tpg;
     const char *index = kn_cuda_printed(w, "from + row + (kn_count)step * %d", rows),
                *guard = kn_cuda_printed(w, "(kn_count)step * %d < remaining", rows);
-    const kn_cuda_unrolled loads = {steps, kn_cuda_printed(w, "kn_least(%s, to - 1)", index), NULL};
+    const kn_cuda_unrolled loads = {.steps = steps,
+                                    .index = kn_cuda_printed(w, "kn_least(%s, to - 1)", index)};
     begin_batch(w);
     const bool may = may_pass_edge(w, steps);
     kn_cuda_load_steps(w, &loads);
     const bool only_stores = kn_cuda_load_tile(w) && may;
-    const kn_cuda_unrolled all = {steps, index, only_stores ? NULL : guard};
+    const kn_cuda_unrolled all = {
+        .steps = steps, .index = index, .guard = only_stores ? NULL : guard};
     kn_cuda_line(w, "const kn_count remaining = live && from + row < to ? to - from - row : 0;");
     w->store_guard = only_stores ? guard : NULL;
     kn_cuda_write_unrolled(w, &all, kn_cuda_step);

@@ -29,13 +29,15 @@ static void enter_tail(kn_cuda_writer *w)
 static kn_cuda_unrolled step_of_tail(kn_cuda_writer *w)
 {
     if (w->on_edges)
-        return (kn_cuda_unrolled){1, "first_edge", "i < edges_end"};
+        return (kn_cuda_unrolled){.steps = 1, .index = "first_edge", .guard = "i < edges_end"};
     const bool part = w->ph->how.walk == KN_WALK_ROWS && kn_shares_block(w->k, w->ph);
     const char *workers =
         part ? kn_cuda_printed(w, "%d", w->ph->how.tpg) : kn_cuda_block_times(w, 1);
     const char *lane = w->ph->how.walk == KN_WALK_FLAT ? "threadIdx.x" : "lane";
     return (kn_cuda_unrolled){
-        1, kn_cuda_printed(w, "tail + ((kn_count)%s - 1 - %s)", workers, lane), "i < tail_end"};
+        .steps = 1,
+        .index = kn_cuda_printed(w, "tail + ((kn_count)%s - 1 - %s)", workers, lane),
+        .guard = "i < tail_end"};
 }
 
 /* ---- prefetched: each group's edges are loaded to registers of their own, in the group before ---- */

@@ -192,42 +192,109 @@ const char *kn_cuda_literal(kn_cuda_writer *w, kn_scalar v)
 
 /* ---- indices ---- */
 
+/* An access whose offset is written: of value or store i, by lane `lane` along the vector axis unless that is NULL. */
+typedef struct offset_of {
+    const kn_access *acc;
+    char kind;
+    int i;
+    const char *lane;
+    bool of_column, of_member; /* interleaved: it is of the column's number, or of the member's */
+} offset_of;
+
+static const char *stride_along(kn_cuda_writer *w, const offset_of *o, int a)
+{
+    return kn_cuda_printed(w, "p%d_%c%d_stride%d", w->p, o->kind, o->i, a);
+}
+
+/* The index along axis a of its lane, which begins at `first`. */
+static const char *index_along(kn_cuda_writer *w, const offset_of *o, int a, const char *first)
+{
+    const int va = kn_phase_vector_axis(w->ph);
+    const char *lane = o->lane;
+    if (w->ph->how.packed && o->acc->kind[va] == KN_STRIDE_ZERO)
+        return kn_cuda_printed(w, "(%s + (kn_index)my_group)", first);
+    if (a == va && o->of_column)
+        return kn_cuda_printed(w, "columns[%s]", lane ? lane : "0");
+    if (a == w->ph->nest.naxes - 1 && o->of_member)
+        return kn_cuda_printed(w, "(%s + rows[%s])", first, lane ? lane : "0");
+    return a == va && lane ? kn_cuda_printed(w, "(%s + %s)", first, lane) : first;
+}
+
+/* Up to which of the axes that have quotients in scope the access varies, if along all of them to there, and two at least;
+ * else -1. */
+static int last_carried(const kn_cuda_writer *w, const kn_access *acc)
+{
+    int a = w->quotients_from;
+    while (a < w->quotients_to && acc->kind[a] != KN_STRIDE_ZERO)
+        a++;
+    const bool more = kn_access_varies(acc, a, w->quotients_to);
+    return more || a - w->quotients_from < 2 ? -1 : a - 1;
+}
+
+/* What the axes up to `last` add to the offset, from quotients without remainders: where index a is q[a + 1] - q[a] * n[a], the
+ * sum of index * stride is that of q[a + 1] * (stride[a] - n[a + 1] * stride[a + 1]). The products may wrap around, the sum
+ * is an offset. */
+static const char *carried_offset(kn_cuda_writer *w, const offset_of *o, int last)
+{
+    kn_text t = kn_text_new(w->t->arena);
+    for (int a = last; a >= w->quotients_from; a--) {
+        const kn_stride_kind kind = o->acc->kind[a];
+        const bool linear = a == w->quotients_to - 1;
+        kn_put(&t, a < last ? " + " : "");
+        kn_put(&t,
+               linear ? index_along(w, o, a, w->quotients_of) : kn_cuda_printed(w, "q%d", a + 1));
+        if (a < last)
+            kn_putf(&t, " * (%s - (kn_count)p%d_n%d%s%s)",
+                    kind == KN_STRIDE_ONE ? "1" : stride_along(w, o, a), w->p, a + 1,
+                    o->acc->kind[a + 1] == KN_STRIDE_ONE ? "" : " * ",
+                    o->acc->kind[a + 1] == KN_STRIDE_ONE ? "" : stride_along(w, o, a + 1));
+        else if (kind == KN_STRIDE_PARAM)
+            kn_putf(&t, " * %s", stride_along(w, o, a));
+    }
+    return kn_cuda_printed(w, "(kn_index)(%s)", kn_text_str(&t));
+}
+
 /* "a0 * p0_v3_stride0 + a1" */
+static void put_axes(kn_cuda_writer *w, kn_text *t, const offset_of *o)
+{
+    const int last = last_carried(w, o->acc);
+    for (int a = 0; a < w->ph->nest.naxes; a++) {
+        if (o->acc->kind[a] == KN_STRIDE_ZERO)
+            continue;
+        kn_put(t, t->len ? " + " : "");
+        if (a == w->quotients_from && last >= 0) {
+            kn_put(t, carried_offset(w, o, last));
+            a = last;
+            continue;
+        }
+        kn_put(t, index_along(w, o, a, kn_cuda_printed(w, "a%d", a)));
+        if (o->acc->kind[a] == KN_STRIDE_PARAM)
+            kn_putf(t, " * %s", stride_along(w, o, a));
+    }
+}
+
 const char *kn_cuda_offset(kn_cuda_writer *w, const kn_access *acc, char kind, int i,
                            const char *lane)
 {
     kn_text t = kn_text_new(w->t->arena);
-    int va = kn_phase_vector_axis(w->ph);
+    const int va = kn_phase_vector_axis(w->ph);
     const bool linear =
         (kind == 'v' ? kn_transfer_of(w->ph, i) : kn_transfer_of_store(w->ph, i))->linear;
     if (acc->shifted)
         kn_putf(&t, "p%d_%c%d_offset", w->p, kind, i);
+    if (linear) {
+        kn_putf(&t, lane ? "%s(kn_index)(i + %s)" : "%s(kn_index)i", t.len ? " + " : "", lane);
+        return kn_text_str(&t);
+    }
     /* interleaved: what is not of elements is of the column's number */
     const bool of_column =
         w->ph->how.interleaved &&
         (w->in_first_member || (kind == 'v' ? kn_value_at(w->ph, i)->level == KN_GROUP
                                             : w->ph->nest.stores.data[i].kind != KN_STORE_ELEMENT));
     const bool of_member = w->ph->how.interleaved && !of_column && acc->kind[va] == KN_STRIDE_ZERO;
-    const int member = w->ph->nest.naxes - 1;
-    bool of_group = w->ph->how.packed && acc->kind[va] == KN_STRIDE_ZERO;
-    if (linear)
-        kn_putf(&t, lane ? "%s(kn_index)(i + %s)" : "%s(kn_index)i", t.len ? " + " : "", lane);
-    if (w->ph->how.linear)
-        lane = NULL; /* its indices are its own */
-    for (int a = 0; a < w->ph->nest.naxes && !linear; a++) {
-        if (acc->kind[a] == KN_STRIDE_ZERO)
-            continue;
-        const char *index = of_group ? kn_cuda_printed(w, "(a%d + (kn_index)my_group)", a)
-                            : a == va && of_column
-                                ? kn_cuda_printed(w, "columns[%s]", lane ? lane : "0")
-                            : a == member && of_member
-                                ? kn_cuda_printed(w, "(a%d + rows[%s])", a, lane ? lane : "0")
-                            : a == va && lane ? kn_cuda_printed(w, "(a%d + %s)", a, lane)
-                                              : kn_cuda_printed(w, "a%d", a);
-        kn_putf(&t, "%s%s", t.len ? " + " : "", index);
-        if (acc->kind[a] == KN_STRIDE_PARAM)
-            kn_putf(&t, " * p%d_%c%d_stride%d", w->p, kind, i, a);
-    }
+    /* of linear vectors each lane has indices of its own */
+    const offset_of o = {acc, kind, i, w->ph->how.linear ? NULL : lane, of_column, of_member};
+    put_axes(w, &t, &o);
     return t.len ? kn_text_str(&t) : "0";
 }
 
@@ -236,6 +303,11 @@ void kn_cuda_decompose(kn_cuda_writer *w, int from, int to, const char *linear)
 {
     if (from == to)
         return;
+    if (from >= w->ph->nest.ngroup) {
+        w->quotients_from = from;
+        w->quotients_to = to;
+        w->quotients_of = linear;
+    }
     if (to - from == 1) {
         kn_cuda_line(w, "const kn_index a%d = (kn_index)%s;", from, linear);
         return;

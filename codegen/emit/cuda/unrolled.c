@@ -33,7 +33,9 @@ void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
         kn_cuda_guarded(w, kn_cuda_printed(w, "!(%s)", u->guard), "break;");
     else if (u->guard)
         kn_cuda_open(w, "if (%s)", u->guard);
+    w->plane = u->plane;
     kn_cuda_write_axes(w);
+    w->plane = NULL;
     what(w);
     if (u->guard && !only_loads)
         kn_cuda_close(w);
@@ -136,9 +138,10 @@ void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
 
 kn_cuda_unrolled kn_cuda_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by, bool guarded)
 {
-    return (kn_cuda_unrolled){w->ph->how.steps,
-                              kn_cuda_printed(w, "%s + (kn_count)step * %s", by->first, by->step),
-                              step_guard(w, by, guarded)};
+    return (kn_cuda_unrolled){
+        .steps = w->ph->how.steps,
+        .index = kn_cuda_printed(w, "%s + (kn_count)step * %s", by->first, by->step),
+        .guard = step_guard(w, by, guarded)};
 }
 
 /* The lanes of a step before the first sweep: no reduction and no store is of it. */

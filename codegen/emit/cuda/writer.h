@@ -7,6 +7,7 @@
  *   caches.c      cache policies of loads and stores
  *   unaligned.c   unaligned rows: their range, and the vectors peeled off at both ends
  *   interleaved.c members side by side: a lane's columns, its whole vectors, and the last one
+ *   planes.c      steps of whole planes: a thread's indices in a plane, the planes of its steps
  *   broadcast.c   row packing: values of a group, broadcast to the threads that have its elements
  *   reducer.c     types and functions of user-defined reductions
  *   combine.c     accumulators, and combines over lanes, warps, rows of threads, and the blocks of a cluster
@@ -67,6 +68,10 @@ typedef struct kn_cuda_writer {
     bool on_edges;        /* by_run: they are the edges' */
     bool in_first_member; /* interleaved: they are of each column's first member */
     bool in_last_vector;  /* interleaved: they are of the vector in which the last member ends */
+    /* the member axes whose indices were found last, of what: axis a is divided by for the quotient q<a> */
+    int quotients_from, quotients_to;
+    const char *quotients_of;
+    const char *plane; /* steps of whole planes: in which this one begins */
 } kn_cuda_writer;
 
 /* ---- text.c ---- */
@@ -335,6 +340,16 @@ void kn_cuda_copy_next(kn_cuda_writer *w);
 void kn_cuda_copy_columns(kn_cuda_writer *w, const kn_cuda_stride *by);
 void kn_cuda_prefetch_tile(kn_cuda_writer *w);
 
+/* ---- planes.c ---- */
+
+/* Declares where in a plane `thread`, the first member of a thread in the first step, is. Declares `in_step`: does it have any? */
+void kn_cuda_declare_plane(kn_cuda_writer *w, const char *thread);
+/* The plane in which member `member` is. Declares the indices along the other axes of this step. */
+const char *kn_cuda_plane_of(kn_cuda_writer *w, const char *member);
+void kn_cuda_write_axes_of_plane(kn_cuda_writer *w);
+/* `live` and in_step, where steps have whole planes. */
+const char *kn_cuda_live_in_step(kn_cuda_writer *w, const char *live);
+
 /* ---- unrolled.c ---- */
 
 /* The unrolled steps of a thread: how many, where each begins, and the condition under which it exists, NULL if all
@@ -342,6 +357,7 @@ void kn_cuda_prefetch_tile(kn_cuda_writer *w);
 typedef struct kn_cuda_unrolled {
     int steps;
     const char *index, *guard;
+    const char *plane; /* steps of whole planes: in which each begins */
 } kn_cuda_unrolled;
 
 /* All steps of a group; if these are full, guarded by a branch all the same or not. */
