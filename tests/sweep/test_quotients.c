@@ -16,9 +16,23 @@ enum { VALUES = 1000000, EMULATED = EFFORT(2000, 300), COLUMNS = 2 };
 /* 1 * (a / b): the sum is of the group's elements, so what it is multiplied by is computed for the group. */
 static const char of_groups[] =
     "def f(x: f32[N, C], a: f32[N], b: f32[N]):\n    return sum(x, axis=1) * (a / b)\n";
-/* x / b: the sum of b and 0 is of the group. */
-static const char of_elements[] =
-    "def f(x: f32[N, C], w: f32[N, C]):\n    return x / sum(w, axis=1, keepdims=True)\n";
+/* x / b, where the sum of b and 0 is of the group; by its root, whose size is known; and by a constant. */
+#define OF_ELEMENTS(by)                                                                             \
+    "def f(x: f32[N, C], w: f32[N, C]):\n    b = sum(w, axis=1, keepdims=True)\n    return x / " by \
+    "\n"
+static float itself(float b) { return b + 0.0f; }
+static float its_root(float b) { return sqrtf(b) + 1e-6f; }
+static float constant(float b)
+{
+    (void)b;
+    return 30;
+}
+static const struct {
+    const char *text;
+    float (*divisor)(float b);
+} of_elements[] = {{OF_ELEMENTS("b"), itself},
+                   {OF_ELEMENTS("(sqrt(b) + 1e-6)"), its_root},
+                   {OF_ELEMENTS("30"), constant}};
 
 /* Numbers where division could go wrong and random ones; every other one a small one by a count, of which many have
  * quotients below the normal numbers, and in the middle of two of them. */
@@ -117,14 +131,23 @@ static void test_quotients_of_groups(void **state)
     expect_no_failure();
 }
 
+static void compare_elements(device *d, int64_t n, const float *x, const float *by,
+                             const float *got)
+{
+    compared += n * COLUMNS;
+    for (int64_t i = 0; i < n * COLUMNS; i++)
+        if (!is_quotient(x[i], by[i / COLUMNS], got[i]))
+            failed(d, x[i], by[i / COLUMNS], got[i]);
+}
+
 /* Every dividend, by each of two divisors. */
 static void test_quotients_of_elements(void **state)
 {
     (void)state;
     const size_t bytes = (size_t)values * COLUMNS * sizeof(float);
-    float *a = test_malloc((size_t)values * sizeof *a),
-          *b = test_malloc((size_t)values * sizeof *b), *x = test_malloc(bytes),
-          *w = test_malloc(bytes), *got = test_malloc(bytes);
+    float *a = test_malloc(bytes / COLUMNS), *b = test_malloc(bytes / COLUMNS),
+          *by = test_malloc(bytes / COLUMNS), *x = test_malloc(bytes), *w = test_malloc(bytes),
+          *got = test_malloc(bytes);
     fill(values, a, b);
     for (int64_t i = 0; i < values; i++) {
         x[COLUMNS * i] = a[i];
@@ -132,21 +155,21 @@ static void test_quotients_of_elements(void **state)
         w[COLUMNS * i] = b[i];
         w[COLUMNS * i + 1] = 0;
     }
-    for (device *d = devices; d < devices + ndevices; d++) {
-        const int64_t n = count_of(d), rows[] = {n, COLUMNS};
-        kiln_arg args[] = {{"x", NULL, KILN_F32, 2, rows, NULL},
-                           {"w", NULL, KILN_F32, 2, rows, NULL},
-                           {"out0", NULL, KILN_F32, 2, rows, NULL}};
-        run(d, of_elements, NULL, args, 3, (const float *[]){x, w}, got);
-        compared += n * COLUMNS;
-        for (int64_t i = 0; i < n * COLUMNS; i++) {
-            const float by = b[i / COLUMNS] + 0.0f;
-            if (!is_quotient(x[i], by, got[i]))
-                failed(d, x[i], by, got[i]);
+    for (size_t t = 0; t < sizeof of_elements / sizeof *of_elements; t++) {
+        for (int64_t i = 0; i < values; i++)
+            by[i] = of_elements[t].divisor(b[i]);
+        for (device *d = devices; d < devices + ndevices; d++) {
+            const int64_t n = count_of(d), rows[] = {n, COLUMNS};
+            kiln_arg args[] = {{"x", NULL, KILN_F32, 2, rows, NULL},
+                               {"w", NULL, KILN_F32, 2, rows, NULL},
+                               {"out0", NULL, KILN_F32, 2, rows, NULL}};
+            run(d, of_elements[t].text, NULL, args, 3, (const float *[]){x, w}, got);
+            compare_elements(d, n, x, by, got);
         }
     }
     test_free(a);
     test_free(b);
+    test_free(by);
     test_free(x);
     test_free(w);
     test_free(got);

@@ -233,16 +233,20 @@ static int last_carried(const kn_cuda_writer *w, const kn_access *acc)
 
 /* What the axes up to `last` add to the offset, from quotients without remainders: where index a is q[a + 1] - q[a] * n[a], the
  * sum of index * stride is that of q[a + 1] * (stride[a] - n[a + 1] * stride[a + 1]). The products may wrap around, the sum
- * is an offset. */
+ * is an offset. A lane's part is added to that, so that compilers know how far apart lanes are. */
 static const char *carried_offset(kn_cuda_writer *w, const offset_of *o, int last)
 {
     kn_text t = kn_text_new(w->t->arena);
+    const int va = kn_phase_vector_axis(w->ph);
+    const bool by_lane = last == va && last == w->quotients_to - 1 && o->lane && !o->of_column;
+    const offset_of first = {o->acc,       o->kind,     o->i, by_lane ? NULL : o->lane,
+                             o->of_column, o->of_member};
     for (int a = last; a >= w->quotients_from; a--) {
         const kn_stride_kind kind = o->acc->kind[a];
         const bool linear = a == w->quotients_to - 1;
         kn_put(&t, a < last ? " + " : "");
-        kn_put(&t,
-               linear ? index_along(w, o, a, w->quotients_of) : kn_cuda_printed(w, "q%d", a + 1));
+        kn_put(&t, linear ? index_along(w, &first, a, w->quotients_of)
+                          : kn_cuda_printed(w, "q%d", a + 1));
         if (a < last)
             kn_putf(&t, " * (%s - (kn_count)p%d_n%d%s%s)",
                     kind == KN_STRIDE_ONE ? "1" : stride_along(w, o, a), w->p, a + 1,
@@ -251,7 +255,11 @@ static const char *carried_offset(kn_cuda_writer *w, const offset_of *o, int las
         else if (kind == KN_STRIDE_PARAM)
             kn_putf(&t, " * %s", stride_along(w, o, a));
     }
-    return kn_cuda_printed(w, "(kn_index)(%s)", kn_text_str(&t));
+    const char *of_first = kn_cuda_printed(w, "(kn_index)(%s)", kn_text_str(&t));
+    return !by_lane ? of_first
+           : o->acc->kind[last] == KN_STRIDE_PARAM
+               ? kn_cuda_printed(w, "%s + %s * %s", of_first, o->lane, stride_along(w, o, last))
+               : kn_cuda_printed(w, "%s + %s", of_first, o->lane);
 }
 
 /* "a0 * p0_v3_stride0 + a1" */

@@ -1,6 +1,4 @@
 /* Values: expressions, and what is computed or stored once a group. */
-#include <math.h>
-
 #include "codegen/emit/cuda/writer.h"
 
 static bool is_infix(kn_op op, kn_dtype operand)
@@ -38,15 +36,25 @@ const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype 
                            nin > 1 ? in[1] : "", nin > 2 ? ", " : "", nin > 2 ? in[2] : "");
 }
 
-/* Is it the size of an ordinary f32, for whose reciprocal no scaling is needed? */
-static bool is_ordinary(double x) { return fabs(x) >= 0x1p-126 && fabs(x) < 0x1p126; }
+/* Is group value i positive, of a size far from overflow and underflow, or else 0, infinite or NaN? So are counts and roots, and
+ * sums of these. */
+static bool is_ordinary(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    if (v->kind == KN_V_CONST)
+        return v->value.f >= 0x1p-80 && v->value.f <= 0x1p80;
+    if (kn_is_elem(v, KN_OP_ADD) || kn_is_elem(v, KN_OP_MAXIMUM))
+        return is_ordinary(ph, v->in[0]) && is_ordinary(ph, v->in[1]);
+    return kn_is_elem(v, KN_OP_SQRT) ||
+           (kn_is_elem(v, KN_OP_CAST) && kn_value_at(ph, v->in[0])->kind == KN_V_EXTENT);
+}
 
 /* What makes the divisor of group value i. */
 static const char *maker_of_divisor(const kn_cuda_writer *w, int i)
 {
-    const kn_value *v = kn_value_at(w->ph, i);
-    return v->kind == KN_V_CONST && is_ordinary(v->value.f) ? "kn_make_constant_divisor"
-                                                            : "kn_make_divisor";
+    return !is_ordinary(w->ph, i)                      ? "kn_make_divisor"
+           : kn_value_at(w->ph, i)->kind == KN_V_CONST ? "kn_make_constant_divisor"
+                                                       : "kn_make_ordinary_divisor";
 }
 
 static bool divides_by(const kn_cuda_writer *w, int value, int by)

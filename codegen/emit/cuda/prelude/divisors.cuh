@@ -43,10 +43,17 @@ __device__ __forceinline__ double kn_correct_reciprocal(double r, double by)
         return kn_divisor<T>{finite ? copysign(times, by) : kn_rough_reciprocal(by), one,          \
                              kn_correct_reciprocal(kn_rough_reciprocal(one), one)};                \
     }                                                                                              \
-    /* Of a constant that needs no scaling: its reciprocal is one, too. */                         \
+    /* Of a positive number whose reciprocal is not extreme, or of 0, of infinity or NaN. */        \
+    __device__ __forceinline__ kn_divisor<T> kn_make_ordinary_divisor(T by)                        \
+    {                                                                                              \
+        const bool finite = by > 0 && by < (T)KN_INF;                                              \
+        const T one = finite ? by : (T)1, rough = kn_rough_reciprocal(by);                         \
+        return kn_divisor<T>{1, one, finite ? kn_correct_reciprocal(rough, one) : rough};          \
+    }                                                                                              \
+    /* Of a positive constant whose reciprocal is not extreme, and is a constant, too. */          \
     __device__ __forceinline__ kn_divisor<T> kn_make_constant_divisor(T by)                        \
     {                                                                                              \
-        return kn_divisor<T>{copysign((T)1, by), abs(by), 1 / abs(by)};                            \
+        return kn_divisor<T>{1, by, 1 / by};                                                       \
     }
 KN_DIVISION(float, fabsf, copysignf, 1.17549435e-38f, 8.50705917e37f, 18446744073709551616.0f)
 KN_DIVISION(double, fabs, copysign, 2.2250738585072014e-308, 4.4942328371557898e307, 1.3407807929942597e154)
