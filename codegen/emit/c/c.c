@@ -67,8 +67,9 @@ bool kn_c_can_be_narrow(const kn_phase *p)
     for (int v = 0; v < p->nest.values.len; v++)
         can = can && (p->nest.values.data[v].kind != KN_V_GATHER ||
                       p->nest.values.data[v].level == KN_GROUP);
-    for (int s = 0; s < p->nest.stores.len; s++)
-        can = can && !p->nest.stores.data[s].once;
+    for (int s = 0; s < p->nest.stores.len; s++) /* groups are stored behind the sweeps */
+        can = can &&
+              (p->nest.stores.data[s].kind != KN_STORE_ELEMENT || !p->nest.stores.data[s].once);
     return can;
 }
 

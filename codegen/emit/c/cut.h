@@ -6,6 +6,7 @@
 #ifndef KN_CODEGEN_C_CUT_H
 #define KN_CODEGEN_C_CUT_H
 
+#include "codegen/emit/c/prelude.h"
 #include "codegen/kir/integers.h"
 
 /* What is known of a phase without a call's numbers. */
@@ -88,6 +89,17 @@ static inline void kn_cut_runs(kn_c_cut *c, __INT64_TYPE__ run, __INT64_TYPE__ l
     c->run_step = kn_lesser(c->most, (kn_ceiling(run, kn_ceiling(run, c->most)) + 15) / 16 * 16);
 }
 
+/* As many lanes as are whole runs, and whole vectors if they are no more: blocks then have the same of what each run has. */
+static inline __INT64_TYPE__ kn_whole_runs(__INT64_TYPE__ most, __INT64_TYPE__ run)
+{
+    __INT64_TYPE__ unit = run;
+    if (run < 1 || run > most)
+        return most;
+    while (unit % KN_FOLD_LANES)
+        unit *= 2;
+    return most - most % (unit > most ? run : unit);
+}
+
 static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents *e)
 {
     kn_c_cut c;
@@ -102,6 +114,8 @@ static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents 
         c.most = kn_lesser(c.most, kn_even_columns(e->groups, beside));
     if (cols && s->kept) /* the row buffers of a tile */
         c.most = kn_greater(1, kn_lesser(c.most, s->kept / kn_greater(1, e->members)));
+    if (!cols && s->divisible)
+        c.most = kn_whole_runs(c.most, e->run);
     kn_cut_runs(&c, e->run, cols ? s->run_cols : s->run_rows);
     if (cols)
         blocks = c.run ? e->groups / c.run * kn_ceiling(c.run, c.run_step)

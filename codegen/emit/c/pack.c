@@ -229,8 +229,10 @@ static void put_head(kn_c_writer *w, const char *what, int stage)
         kn_c_line(w, "s->i[%d] = 0;", a);
 }
 
-/* Copies an array that is needed: `call` gets what it is to be of, the axes of the access, the array, and where member 0 is. */
-static void put_copy(kn_c_writer *w, const kn_access *acc, int at, int array, const char *call)
+/* Copies an array that is needed: `call` gets what it is to be of, the axes of the access, the array, and where member 0 is.
+ * when: "" or a condition, with its "if". */
+static void put_copy(kn_c_writer *w, const kn_access *acc, int at, int array, const char *when,
+                     const char *call)
 {
     const kn_nest *nest = &w->ph->nest;
     kn_c_open(w, "if (!(s->dense >> %d & 1))", array - w->first_packed);
@@ -238,7 +240,7 @@ static void put_copy(kn_c_writer *w, const kn_access *acc, int at, int array, co
     kn_c_line(w, "runs.n = 0;");
     for (int a = nest->ngroup; a < nest->naxes; a++)
         kn_c_line(w, "kn_add_runs(&runs, num[%d], %s);", a, stride(w, acc, at, a));
-    kn_c_line(w, "%s", call);
+    kn_c_line(w, "%s%s", when, call);
     kn_c_close(w);
 }
 
@@ -258,12 +260,15 @@ static void put_packing(kn_c_writer *w, int stage)
         const char *array = kn_c_packed(w, type, w->copy[v], "");
         put_copy(
             w, value->access, at, w->copy[v],
+            "if (n > s->packed || !kn_repeats(&runs, i - s->packed_at)) ",
             index
                 ? kn_c_printed(w, "kn_pack_index_%s(&runs, %s, 0%s, i, n);", type, array, origin)
                 : kn_c_printed(w, "kn_pack_%s(&runs, %s, (const %s *)c->buf[%d]%s, i, n); /* %s */",
                                word_of(bytes), array, type, value->access->buf, origin,
                                w->k->bufs.data[value->access->buf].name));
     }
+    kn_c_line(w, "s->packed_at = i;");
+    kn_c_line(w, "s->packed = n;");
     kn_c_close(w);
     kn_put(w->t, "\n");
 }
@@ -280,7 +285,7 @@ static void put_unpacking(kn_c_writer *w, int stage)
         const kn_buf *buf = &w->k->bufs.data[acc->buf];
         const char *word = word_of(kn_bytes(buf->dtype)),
                    *type = kn_c_printed(w, "kn_word_%s", word);
-        put_copy(w, acc, at, w->store_copy[s],
+        put_copy(w, acc, at, w->store_copy[s], "",
                  kn_c_printed(w, "kn_unpack_%s(&runs, %s, (%s *)c->buf[%d]%s, i, n); /* %s */",
                               word, kn_c_packed(w, type, w->store_copy[s], ""), type, acc->buf,
                               kn_c_origin(w, acc, at, false), buf->name));

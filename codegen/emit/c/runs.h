@@ -34,6 +34,37 @@ static inline void kn_add_runs(kn_runs *r, i64 extent, i64 step)
     r->step[r->n++] = step;
 }
 
+/* After how many lanes elements are the same again, for they differ along the last axes alone; 0: never. */
+static inline i64 kn_period(const kn_runs *r)
+{
+    i64 period = r->step[0] == 0;
+    for (int a = 1; a < r->n; a++)
+        period *= r->extent[a];
+    return period;
+}
+
+/* Do they have what they had so many lanes before? */
+static inline truth kn_repeats(const kn_runs *r, i64 apart)
+{
+    const i64 period = kn_period(r);
+    return period > 0 && apart % period == 0;
+}
+
+/* How many of n lanes are copied from memory, and the others from these. */
+static inline i64 kn_once(const kn_runs *r, i64 n)
+{
+    const i64 period = kn_period(r);
+    return period > 0 ? KN_MIN(n, period) : n;
+}
+
+static inline void kn_copy_again(void *dense, i64 done, i64 n)
+{
+    for (i64 more; done > 0 && done < n; done += more) {
+        more = KN_MIN(done, n - done);
+        __builtin_memcpy((char *)dense + done, dense, (u64)more);
+    }
+}
+
 /* The offsets of the elements of a plane, whose axes are the last ones from `first` on. */
 static __attribute__((noinline)) void kn_find_offsets(const kn_runs *r, int first, i64 *offset)
 {
@@ -119,10 +150,17 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
                 to[j] = from[j * step];                                                            \
             }                                                                                      \
     }                                                                                              \
-    KN_EACH_RUN(kn_pack_##U, kn_word_##U *, const kn_word_##U *,                                   \
+    KN_EACH_RUN(kn_pack_once_##U, kn_word_##U *, const kn_word_##U *,                              \
                 dense[done + j] = memory[at + offset[k + j]],                                      \
                 kn_pack_run_##U(dense + done, memory + at + k * step, step, len),                  \
-                __builtin_prefetch)
+                __builtin_prefetch)                                                                \
+    static inline void kn_pack_##U(const kn_runs *r, kn_word_##U *dense,                           \
+                                   const kn_word_##U *memory, i64 i, i64 n)                        \
+    {                                                                                              \
+        const i64 once = kn_once(r, n), bytes = (i64)sizeof *dense;                                \
+        kn_pack_once_##U(r, dense, memory, i, once);                                               \
+        kn_copy_again(dense, once *bytes, n *bytes);                                               \
+    }
 #define KN_UNPACK(U)                                                                               \
     static inline void kn_unpack_run_##U(kn_word_##U *to, const kn_word_##U *from, i64 step,       \
                                          i64 n)                                                    \
@@ -145,7 +183,14 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
         for (i64 j = 0; j < n; j++)                                                                \
             to[j] = (T)(from + j * step);                                                          \
     }                                                                                              \
-    KN_EACH_RUN(kn_pack_index_##T, T *, i64, dense[done + j] = (T)(memory + at + offset[k + j]),   \
-                kn_run_of_##T(dense + done, memory + at + k * step, step, len), (void))
+    KN_EACH_RUN(kn_pack_index_once_##T, T *, i64,                                                  \
+                dense[done + j] = (T)(memory + at + offset[k + j]),                                \
+                kn_run_of_##T(dense + done, memory + at + k * step, step, len), (void))            \
+    static inline void kn_pack_index_##T(const kn_runs *r, T *dense, i64 memory, i64 i, i64 n)     \
+    {                                                                                              \
+        const i64 once = kn_once(r, n), bytes = (i64)sizeof *dense;                                \
+        kn_pack_index_once_##T(r, dense, memory, i, once);                                         \
+        kn_copy_again(dense, once *bytes, n *bytes);                                               \
+    }
 
 #endif

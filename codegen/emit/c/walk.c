@@ -65,6 +65,8 @@ static void put_state(kn_c_writer *w)
     if (w->mode == KN_C_ROWS && !w->one_run)
         kn_c_line(w,
                   "i64 dense; /* bits: which arrays of a packed block are where they came from */");
+    if (w->mode == KN_C_ROWS && !w->one_run)
+        kn_c_line(w, "i64 packed_at, packed; /* the lanes that were packed last, so many */");
     if (w->mode == KN_C_TILES)
         kn_c_line(w, "i64 line; /* where a row of a tile begins in an array of tiles */");
     if (w->mode == KN_C_TILES)
@@ -129,6 +131,8 @@ static void put_start_state(kn_c_writer *w)
     kn_c_line(w, "%s state, *const s = &state;", name);
     kn_c_line(w, "s->block = scratch;");
     kn_c_line(w, "s->rows = scratch + %d * c->slot;", w->slots);
+    if (w->mode == KN_C_ROWS && !w->one_run)
+        kn_c_line(w, "s->packed = 0;");
     for (int i = 0; i < p->nest.values.len; i++)
         if (w->group_array[i] >= 0)
             kn_c_line(w, "s->v%d = (%s *)(scratch + %d * c->slot);", i,
@@ -224,6 +228,8 @@ static void put_sweep_of_row(kn_c_writer *w, int stage)
         kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "from");
     if (!w->one_run)
         kn_c_line(w, "kn_blocks b%d = kn_start(c, from);", stage);
+    if (w->packs[stage] && (p->nest.ngroup > 0 || p->nest.nsweeps > 1))
+        kn_c_line(w, "s->packed = 0;");
     kn_c_open(w, "for (i64 i = from, stop; i < to; i = stop)");
     kn_c_line(
         w, w->one_run ? "stop = KN_MIN(to, i + c->most);" : "stop = kn_block_end(c, &b%d, i, to);",
