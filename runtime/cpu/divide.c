@@ -4,7 +4,7 @@
 
 enum {
     RUN_LANES = 256,      /* runs of at least this many lanes get blocks of their own, */
-    PLAIN_LANES = 64,     /* or this many, of compiled rows without reductions and calls; */
+    PLAIN_LANES = 16,     /* or this many, of compiled rows without reductions and calls; */
     ROW_LANES = 32,       /* or this many, if they are rows that a gather finds by one index each */
     COLUMN_LANES = 4,     /* or this many, of compiled columns: then loops take several members */
     FEWEST_IN_ROWS = 256, /* lanes of a tile of gathered rows */
