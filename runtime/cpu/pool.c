@@ -111,7 +111,8 @@ static bool wait_for_loop(kn_pool *pool, uint64_t seen)
         pause_briefly();
     }
     pthread_mutex_lock(&pool->lock);
-    atomic_fetch_add(&pool->sleepers, 1); /* then looks at the gate: who opens it does the reverse */
+    atomic_fetch_add(&pool->sleepers,
+                     1); /* then looks at the gate: who opens it does the reverse */
     while (loop_of(atomic_load(&pool->gate)) == seen && !pool->closing)
         pthread_cond_wait(&pool->wake, &pool->lock);
     atomic_fetch_sub(&pool->sleepers, 1);

@@ -126,7 +126,8 @@ static bool put_walks(kn_text *t, const kn_kernel *k, int first, int end, kn_c_c
     bool any = false;
     out->phases = KN_NEW_ARRAY(t->arena, kn_c_phase, k->phases.len + 1);
     for (int i = first; i < end; i++) {
-        kn_c_writer w = {.a = t->arena, .t = t, .k = k, .p = i, .mode = of.mode, .by_runs = of.runs, .out = out};
+        kn_c_writer w = {
+            .a = t->arena, .t = t, .k = k, .p = i, .mode = of.mode, .by_runs = of.runs, .out = out};
         w.ph = &k->phases.data[i];
         if (kn_c_refusal(w.ph) || !can_walk(w.ph, of.mode))
             continue;

@@ -75,9 +75,8 @@ int kn_c_compared_lane(const kn_c_writing *g, int i)
     for (int k = 0; k < 2; k++) {
         const int at = v->in[k];
         const kn_value *index = kn_c_value_at(g, at);
-        if (index->kind == KN_V_INDEX && index->dtype == KN_I64 &&
-            g->l.way[at] == KN_C_INLINE && is_uniform(g, v->in[1 - k]) &&
-            index->access->kind[w->axis] == KN_STRIDE_ONE)
+        if (index->kind == KN_V_INDEX && index->dtype == KN_I64 && g->l.way[at] == KN_C_INLINE &&
+            is_uniform(g, v->in[1 - k]) && index->access->kind[w->axis] == KN_STRIDE_ONE)
             return k;
     }
     return -1;

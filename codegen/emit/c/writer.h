@@ -61,7 +61,8 @@ typedef struct kn_c_writer {
     /* cols: a loop takes so few lanes at a time that there is a vector of accumulators for them */
     bool vectors;
     bool masked; /* a loop takes inactive lanes, of which `in` is false */
-    bool by_runs; /* the text is of calls whose blocks are one run each, or part of one: nothing is packed */
+    bool
+        by_runs; /* the text is of calls whose blocks are one run each, or part of one: nothing is packed */
     bool whole;  /* rows of several runs: the function's blocks are one run each, */
     bool packed; /* or several, packed side by side */
     bool *packs; /* per stage: so are blocks of several runs, */
