@@ -4,7 +4,8 @@
 
 enum {
     RUN_LANES = 256,      /* runs of at least this many lanes get blocks of their own, */
-    PLAIN_LANES = 64,     /* or this many, of compiled rows without reductions and calls; */
+    PLAIN_LANES = 16,     /* or this many, of compiled rows without reductions and calls, */
+    STRUNG_LANES = 64,    /* or where loops go from run to run otherwise (kn_c_can_string()); */
     ROW_LANES = 32,       /* or this many, if they are rows that a gather finds by one index each */
     COLUMN_LANES = 4,     /* or this many, of compiled columns: then loops take several members */
     FEWEST_IN_ROWS = 256, /* lanes of a tile of gathered rows */
@@ -131,10 +132,26 @@ static int column_lanes(const kn_phase_plan *plan, const kn_phase *p)
     return tile && tile < plan->col_lanes ? tile : plan->col_lanes;
 }
 
+/* Do lanes lie side by side in each run of every array? */
+static bool are_strung(const kn_phase *p)
+{
+    const int last = p->nest.naxes - 1;
+    bool all = p->nest.naxes - p->nest.ngroup == 2;
+    for (int v = 0; v < p->nest.values.len; v++) {
+        const kn_value *value = &p->nest.values.data[v];
+        if (kn_has_access(value) && value->level != KN_GROUP)
+            all = all && value->kind == KN_V_LOAD && value->access->kind[last] == KN_STRIDE_ONE;
+    }
+    for (int s = 0; s < p->nest.stores.len; s++)
+        all = all && p->nest.stores.data[s].access.kind[last] == KN_STRIDE_ONE;
+    return all;
+}
+
 kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compiled)
 {
     const bool gathers = plan->by_rows && !(compiled && plan->nreds == 0);
     const bool plain = compiled && plan->nreds == 0 && !kn_c_calls(p);
+    const int least = gathers ? ROW_LANES : plain ? PLAIN_LANES : RUN_LANES;
     return (kn_c_shape){.walks_cols = p->how.walk == KN_WALK_COLS,
                         .divisible = plan->nreds == 0 && p->nest.nsweeps <= 1,
                         .row_lanes = plan->row_lanes,
@@ -143,9 +160,8 @@ kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compi
                         .work = plan->work,
                         .group_work = plan->group_buffers,
                         .moved = plan->moved,
-                        .run_rows = gathers ? ROW_LANES
-                                    : plain ? PLAIN_LANES
-                                            : RUN_LANES,
+                        .run_rows = least,
+                        .run_whole = plain && are_strung(p) ? STRUNG_LANES : least,
                         .run_cols = kn_cpu_can_lie_beside(plan, p) > 1 ? 1
                                     : compiled                         ? COLUMN_LANES
                                                                        : RUN_LANES};

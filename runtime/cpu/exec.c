@@ -71,11 +71,16 @@ static const kn_c_call *lay_beside(const native_job *n, kn_c_call *to, int64_t b
     return to;
 }
 
-/* The most lanes of a block. Where it has no arrays, and nothing is reduced, its length changes nothing but how often loops end. */
-static int64_t most_lanes(const kn_job *job, const kn_native_phase *code)
+/* Where a block has no arrays, and nothing is reduced, its length changes nothing but how often loops end, and runs are found
+ * within it. */
+static void lengthen_blocks(kn_job *job, const kn_native_phase *code)
 {
-    const bool any = !job->cols && code->slots == 0 && code->rows == 0 && job->plan->nreds == 0;
-    return any ? kn_greater(job->cut.most, job->cut.part) : job->cut.most;
+    const int64_t longest = kn_lesser(job->cut.part, 1 << 30); /* KN_MOST_LANES, as whole vectors */
+    if (job->cols || code->slots || code->rows || job->plan->nreds)
+        return;
+    job->cut.most = kn_greater(job->cut.most, longest);
+    if (job->cut.run)
+        job->cut.run = job->cut.run_step = kn_greater(1, longest);
 }
 
 /* Bytes of the arrays of a tile of rows or columns. */
@@ -107,6 +112,7 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, const kn_c
     if (job->tile_rows)
         job->tile_rows = job->tile_columns = KN_TILE_SIDE;
     kn_cpu_divide(job, machine, true);
+    lengthen_blocks(job, code);
     native_job n = {.job = job,
                     .work = code->work,
                     .call = {.buf = job->call->bufs,
@@ -119,7 +125,7 @@ static kn_status run_native(kn_job *job, const kn_native_phase *code, const kn_c
                              .members = job->phase->nest.members,
                              .parts = job->cut.parts,
                              .part = job->cut.part,
-                             .most = most_lanes(job, code),
+                             .most = job->cut.most,
                              .run = job->cut.run,
                              .run_step = job->cut.run_step,
                              .slot = (int64_t)slot,

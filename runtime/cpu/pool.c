@@ -9,8 +9,15 @@
 #include "base/thread.h"
 
 /* How long a thread spins before it sleeps, about what sleeping and waking take (measured: docs/lab/compiled-cpu.md): a helper
- * until the next loop, the caller until the last tasks of others; and how often it tries for a lock. */
-enum { SPIN_NS = 50000, PAUSES = 16 /* between looks at the clock */, TRIES = 200 };
+ * until the next loop, the caller until the last tasks of others. */
+enum { SPIN_NS = 50000, PAUSES = 16 /* between looks at the clock */ };
+
+/* The gate of a loop: how many helpers are in it, whether others may join, and above that which loop it is. Loops of a few
+ * microseconds begin and end by it alone: locks are for threads that sleep. */
+#define OPEN ((uint64_t)1 << 31)
+#define LOOP ((uint64_t)1 << 32) /* one more */
+static uint64_t loop_of(uint64_t gate) { return gate / LOOP; }
+static uint64_t inside(uint64_t gate) { return gate % OPEN; }
 
 /* The header of a borrowed block, as large as the alignment, so that the block is aligned. */
 typedef union block {
@@ -34,19 +41,22 @@ struct kn_pool {
     pthread_t *helpers;
 
     pthread_mutex_t turn; /* held by the caller whose loop it is */
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* with it threads go to sleep, and are woken */
     pthread_cond_t wake, done;
-    atomic_uint generation; /* counts loops; also read by spinning helpers without the lock */
-    bool open;              /* threads may join the loop */
-    bool closing;
-    atomic_int joined; /* also read by the caller, spinning, without the lock */
-    block **scratch;   /* per thread; changed only by the caller that holds `turn` */
-    kn_task_fn fn;
-    void *ctx;
-    share *shares; /* per thread, the caller's first */
+    atomic_int sleepers; /* helpers that wait for `wake`, or are about to; */
+    atomic_bool waits;   /* and so does the caller for `done` */
+    bool closing;        /* guarded by the lock */
 
     pthread_mutex_t lending;
     block *idle;
+
+    /* What a helper looks at while it spins, on a line of its own; all but the gate is written by the caller that holds `turn`
+     * while nobody is in the loop, before it opens it. */
+    _Alignas(64) _Atomic uint64_t gate;
+    kn_task_fn fn;
+    void *ctx;
+    block **scratch; /* per thread */
+    share *shares;   /* per thread, the caller's first */
 };
 
 typedef struct helper {
@@ -90,15 +100,47 @@ static bool has_spun(uint64_t began, int pauses)
     return pauses % PAUSES == 0 && kn_clock_ns() - began > SPIN_NS;
 }
 
-/* Takes a lock that others hold for less than sleeping and waking takes. */
-static void lock_soon(pthread_mutex_t *lock)
+/* Waits for a loop that is not `seen`; false: the pool closes. */
+static bool wait_for_loop(kn_pool *pool, uint64_t seen)
 {
-    for (int i = 0; i < TRIES; i++) {
-        if (pthread_mutex_trylock(lock) == 0)
-            return;
+    /* Often the next loop begins soon, so spin before sleeping. */
+    const uint64_t began = kn_clock_ns();
+    for (int i = 0; !has_spun(began, i); i++) {
+        if (loop_of(atomic_load_explicit(&pool->gate, memory_order_relaxed)) != seen)
+            return true;
         pause_briefly();
     }
-    pthread_mutex_lock(lock);
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->sleepers,
+                     1); /* then looks at the gate: who opens it does the reverse */
+    while (loop_of(atomic_load(&pool->gate)) == seen && !pool->closing)
+        pthread_cond_wait(&pool->wake, &pool->lock);
+    atomic_fetch_sub(&pool->sleepers, 1);
+    const bool goes_on = !pool->closing;
+    pthread_mutex_unlock(&pool->lock);
+    return goes_on;
+}
+
+/* Joins the loop, whose number becomes `seen`; false: it is over already. */
+static bool join(kn_pool *pool, uint64_t *seen)
+{
+    uint64_t gate = atomic_load_explicit(&pool->gate, memory_order_relaxed);
+    do {
+        *seen = loop_of(gate);
+        if (!(gate & OPEN))
+            return false;
+    } while (!atomic_compare_exchange_weak(&pool->gate, &gate, gate + 1));
+    return true;
+}
+
+static void leave(kn_pool *pool)
+{
+    const uint64_t gate = atomic_fetch_sub(&pool->gate, 1);
+    if (inside(gate) > 1 || !atomic_load(&pool->waits))
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_signal(&pool->done);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 static void *help(void *arg)
@@ -106,31 +148,12 @@ static void *help(void *arg)
     helper me = *(helper *)arg;
     kn_pool *pool = me.pool;
     pool->from.release(pool->from.user, arg);
-    unsigned seen = 0;
-    for (;;) {
-        /* Often the next loop begins soon, so spin before sleeping. */
-        const uint64_t began = kn_clock_ns();
-        for (int i = 0; atomic_load(&pool->generation) == seen && !has_spun(began, i); i++)
-            pause_briefly();
-        lock_soon(&pool->lock);
-        while (atomic_load(&pool->generation) == seen && !pool->closing)
-            pthread_cond_wait(&pool->wake, &pool->lock);
-        if (pool->closing) {
-            pthread_mutex_unlock(&pool->lock);
-            return NULL;
+    for (uint64_t seen = 0; wait_for_loop(pool, seen);)
+        if (join(pool, &seen)) {
+            work(pool, me.number + 1, pool->scratch[me.number] + 1);
+            leave(pool);
         }
-        seen = atomic_load(&pool->generation);
-        if (pool->open) { /* otherwise the loop is already over */
-            atomic_fetch_add(&pool->joined, 1);
-            void *scratch = pool->scratch[me.number] + 1;
-            pthread_mutex_unlock(&pool->lock);
-            work(pool, me.number + 1, scratch);
-            lock_soon(&pool->lock);
-            if (atomic_fetch_sub(&pool->joined, 1) == 1)
-                pthread_cond_signal(&pool->done);
-        }
-        pthread_mutex_unlock(&pool->lock);
-    }
+    return NULL;
 }
 
 /* Starts the threads; fewer if the system has no more. */
@@ -158,46 +181,70 @@ static block *new_block(kn_pool *pool, size_t bytes)
     return b;
 }
 
-kn_status kn_pool_run(kn_pool *pool, int64_t tasks, size_t bytes, void *mine, kn_task_fn fn,
-                      void *ctx)
+/* Scratch of so many bytes for each helper. */
+static bool grow_scratch(kn_pool *pool, size_t bytes)
 {
-    pthread_mutex_lock(&pool->turn);
     for (int i = 0; i < pool->threads - 1; i++) {
         if (pool->scratch[i] && pool->scratch[i]->h.bytes >= bytes)
             continue;
         kn_aligned_free(&pool->from, pool->scratch[i]);
         pool->scratch[i] = new_block(pool, bytes);
-        if (!pool->scratch[i]) {
-            pthread_mutex_unlock(&pool->turn);
-            return kn_fail(KN_MEMORY, "out of memory: scratch of %zu bytes a thread", bytes);
-        }
+        if (!pool->scratch[i])
+            return false;
     }
-    start_helpers(pool);
-    lock_soon(&pool->lock);
-    pool->fn = fn;
-    pool->ctx = ctx;
-    divide(pool, tasks);
-    pool->open = true;
+    return true;
+}
+
+/* Opens the gate, and wakes as many as there are tasks for. */
+static void open_gate(kn_pool *pool, int64_t tasks)
+{
+    const uint64_t gate = atomic_load_explicit(&pool->gate, memory_order_relaxed);
+    atomic_store(&pool->gate, (gate + LOOP) | OPEN);
+    if (atomic_load(&pool->sleepers) == 0)
+        return;
+    pthread_mutex_lock(&pool->lock);
     if (tasks > pool->started)
         pthread_cond_broadcast(&pool->wake);
     else
         for (int64_t i = 1; i < tasks; i++)
             pthread_cond_signal(&pool->wake);
-    atomic_fetch_add(&pool->generation, 1); /* last, for those that see it want the lock */
     pthread_mutex_unlock(&pool->lock);
+}
 
-    work(pool, 0, mine);
-
-    lock_soon(&pool->lock);
-    pool->open = false;
-    pthread_mutex_unlock(&pool->lock);
+/* Lets nobody join any more, and waits for those who did. */
+static void close_gate(kn_pool *pool)
+{
+    if (inside(atomic_fetch_and(&pool->gate, ~OPEN)) == 0)
+        return;
     const uint64_t began = kn_clock_ns();
-    for (int i = 0; atomic_load(&pool->joined) > 0 && !has_spun(began, i); i++)
+    for (int i = 0; !has_spun(began, i); i++) {
+        if (inside(atomic_load(&pool->gate)) == 0)
+            return;
         pause_briefly();
-    lock_soon(&pool->lock);
-    while (atomic_load(&pool->joined) > 0)
+    }
+    pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->waits, true); /* then looks at the gate: who leaves does the reverse */
+    while (inside(atomic_load(&pool->gate)) > 0)
         pthread_cond_wait(&pool->done, &pool->lock);
+    atomic_store(&pool->waits, false);
     pthread_mutex_unlock(&pool->lock);
+}
+
+kn_status kn_pool_run(kn_pool *pool, int64_t tasks, size_t bytes, void *mine, kn_task_fn fn,
+                      void *ctx)
+{
+    pthread_mutex_lock(&pool->turn);
+    if (!grow_scratch(pool, bytes)) {
+        pthread_mutex_unlock(&pool->turn);
+        return kn_fail(KN_MEMORY, "out of memory: scratch of %zu bytes a thread", bytes);
+    }
+    start_helpers(pool);
+    pool->fn = fn;
+    pool->ctx = ctx;
+    divide(pool, tasks);
+    open_gate(pool, tasks);
+    work(pool, 0, mine);
+    close_gate(pool);
     pthread_mutex_unlock(&pool->turn);
     return KN_OK;
 }
@@ -236,7 +283,7 @@ int kn_pool_threads(const kn_pool *pool) { return pool->threads; }
 
 kn_status kn_pool_open(const kn_allocator *from, int threads, kn_pool **out)
 {
-    kn_pool *pool = from->alloc(from->user, sizeof *pool);
+    kn_pool *pool = kn_aligned_alloc(from, sizeof *pool);
     if (!pool)
         return kn_fail(KN_MEMORY, "out of memory: thread pool");
     memset(pool, 0, sizeof *pool);
@@ -252,7 +299,7 @@ kn_status kn_pool_open(const kn_allocator *from, int threads, kn_pool **out)
             from->release(from->user, pool->helpers);
         if (pool->scratch)
             from->release(from->user, pool->scratch);
-        from->release(from->user, pool);
+        kn_aligned_free(from, pool);
         return kn_fail(KN_MEMORY, "out of memory: thread pool");
     }
     memset(pool->scratch, 0, helpers * sizeof *pool->scratch);
@@ -290,5 +337,6 @@ void kn_pool_close(kn_pool *pool)
     kn_aligned_free(&pool->from, pool->shares);
     pool->from.release(pool->from.user, pool->scratch);
     pool->from.release(pool->from.user, pool->helpers);
-    pool->from.release(pool->from.user, pool);
+    const kn_allocator from = pool->from;
+    kn_aligned_free(&from, pool);
 }

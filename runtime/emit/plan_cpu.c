@@ -128,10 +128,11 @@ static void put_cut(kn_writer *w, const kn_phase_plan *plan, const kn_phase *p, 
     kn_c_shape s = kn_cpu_shape(plan, p, true);
     s.walks_cols = s.walks_cols && kn_walker_for(p)->walk == KN_WALK_COLS; /* here are no tiles */
     const int down = p->nest.naxes - 2;
-    kn_putf(w->t,
-            "        static const kn_c_shape shape = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d};\n",
-            s.walks_cols, s.divisible, s.row_lanes, s.col_lanes, s.kept, s.work, s.group_work,
-            s.run_rows, s.run_cols, s.moved);
+    kn_putf(
+        w->t,
+        "        static const kn_c_shape shape = {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d};\n",
+        s.walks_cols, s.divisible, s.row_lanes, s.col_lanes, s.kept, s.work, s.group_work,
+        s.run_rows, s.run_whole, s.run_cols, s.moved);
     kn_putf(w->t, "        kn_c_extents e;\n        e.groups = %s;\n        e.members = %s;\n",
             product(w, 0, p->nest.ngroup), product(w, p->nest.ngroup, p->nest.naxes));
     if (by.first != by.other)

@@ -121,15 +121,16 @@ static void put_phase(kn_c_writer *w, kn_c_phase *info)
 }
 
 /* Of phases [first, end). Is there any? */
-static bool put_walks(kn_text *t, const kn_kernel *k, int first, int end, kn_c_mode mode,
+static bool put_walks(kn_text *t, const kn_kernel *k, int first, int end, kn_c_case of,
                       kn_c_text *out)
 {
     bool any = false;
     out->phases = KN_NEW_ARRAY(t->arena, kn_c_phase, k->phases.len + 1);
     for (int i = first; i < end; i++) {
-        kn_c_writer w = {.a = t->arena, .t = t, .k = k, .p = i, .mode = mode, .out = out};
+        kn_c_writer w = {
+            .a = t->arena, .t = t, .k = k, .p = i, .mode = of.mode, .by_runs = of.runs, .out = out};
         w.ph = &k->phases.data[i];
-        if (kn_c_refusal(w.ph) || !can_walk(w.ph, mode))
+        if (kn_c_refusal(w.ph) || !can_walk(w.ph, of.mode))
             continue;
         put_phase(&w, &out->phases[i]);
         any = true;
@@ -156,13 +157,13 @@ kn_c_text kn_c_source(kn_arena *a, const kn_kernel *k, int phase, kn_c_case of)
     kn_put(&t, kn_c_helpers);
     kn_put(&t, kn_c_conversions);
     kn_put(&t, "\n");
-    out.text = put_walks(&t, k, phase, phase + 1, of.mode, &out) ? kn_text_str(&t) : NULL;
+    out.text = put_walks(&t, k, phase, phase + 1, of, &out) ? kn_text_str(&t) : NULL;
     return out;
 }
 
 kn_c_text kn_c_walks(kn_text *t, const kn_kernel *k, kn_c_mode mode)
 {
     kn_c_text out = {0};
-    put_walks(t, k, 0, k->phases.len, mode, &out);
+    put_walks(t, k, 0, k->phases.len, (kn_c_case){.mode = mode}, &out);
     return out;
 }

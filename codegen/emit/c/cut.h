@@ -15,8 +15,9 @@ typedef struct kn_c_shape {
     int divisible;            /* its members can be divided: no reductions, no second sweep */
     int row_lanes, col_lanes; /* the most lanes of a block */
     int kept; /* members of the rows that keep values for later sweeps, at most; 0: none does */
-    int work, group_work;   /* steps: of a member, and of a group */
-    int run_rows, run_cols; /* runs of lanes at least this long get blocks of their own */
+    int work, group_work; /* steps: of a member, and of a group */
+    /* runs of lanes at least this long get blocks of their own: of rows, those of whole vectors, of columns */
+    int run_rows, run_whole, run_cols;
     int moved; /* bytes of a member, of each array that has one for all groups and members */
 } kn_c_shape;
 
@@ -116,7 +117,7 @@ static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents 
         c.most = kn_greater(1, kn_lesser(c.most, s->kept / kn_greater(1, e->members)));
     if (!cols && s->divisible)
         c.most = kn_whole_runs(c.most, e->run);
-    kn_cut_runs(&c, e->run, cols ? s->run_cols : s->run_rows);
+    kn_cut_runs(&c, e->run, cols ? s->run_cols : e->run % 16 == 0 ? s->run_whole : s->run_rows);
     if (cols)
         blocks = c.run ? e->groups / c.run * kn_ceiling(c.run, c.run_step)
                        : kn_ceiling(e->groups, c.most);

@@ -488,6 +488,14 @@ enum { KN_PIECE = 256 }; /* lanes of one member between which memory is fetched 
 #define KN_IS_WHOLE(n, lanes) ((n) % (lanes) == 0)
 #endif
 
+/* The lane of an index that lane 0 has `first` of; if it is none of a function's, which has less than KN_MOST_LANES, one below or
+ * above all of them. */
+static inline i32 kn_lane_at(i64 index, i64 first)
+{
+    const u64 lane = (u64)index - (u64)first;
+    return index < first ? -1 : (i32)KN_MIN(lane, (u64)KN_MOST_LANES);
+}
+
 /* Where blocks end: lanes left of a run, and of a step of it. */
 typedef struct kn_blocks {
     i64 run, step;

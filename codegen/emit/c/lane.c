@@ -56,6 +56,8 @@ static void put_value(kn_c_writing *g, int i, int loop)
     }
     kn_c_line(w, "const %s %s = %s;", kn_c_local(v->dtype), kn_c_value(w, i),
               kn_c_expression(g, i, loop));
+    if (v->kind == KN_V_INDEX) /* where it is compared the lane is instead */
+        kn_c_line(w, "(void)%s;", kn_c_value(w, i));
     if (g->l.array[i] && !g->dry)
         kn_c_line(w, "a%d%s = %s;", i, kn_c_at_lane(g, i), kn_c_value(w, i));
 }

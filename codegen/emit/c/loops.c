@@ -237,6 +237,18 @@ static void put_divisors(kn_c_writing *g)
     }
 }
 
+/* The lanes at which an index is what it is compared with. */
+static void put_compared_lanes(kn_c_writing *g)
+{
+    for (int i = 0; i < g->w->ph->nest.values.len; i++) {
+        const int k = kn_c_compared_lane(g, i);
+        const int *in = kn_c_value_at(g, i)->in;
+        if (k >= 0)
+            kn_c_line(g->w, "const i32 place%d = kn_lane_at(%s, p%d);", i,
+                      kn_c_operand(g, in[1 - k], -1), in[k]);
+    }
+}
+
 /* How far the row is whose first sweep comes next. */
 static void put_next_rows(kn_c_writing *g)
 {
@@ -320,6 +332,7 @@ static void put_top(kn_c_writing *g)
             put_array(g, i);
     }
     put_divisors(g);
+    put_compared_lanes(g);
     put_next_rows(g);
     kn_c_put_strides_of_runs(g);
     for (int r = 0; r < p->nest.reds.len && !g->l.group && w->mode == KN_C_COLS; r++) {

@@ -65,6 +65,35 @@ bool kn_c_divides(const kn_c_writing *g, int i, kn_dtype type)
            v->dtype == type && is_uniform(g, v->in[1]);
 }
 
+int kn_c_compared_lane(const kn_c_writing *g, int i)
+{
+    kn_c_writer *w = g->w;
+    const kn_value *v = kn_c_value_at(g, i);
+    const bool compares = v->kind == KN_V_ELEM && v->op >= KN_OP_LT && v->op <= KN_OP_NE;
+    if (!compares || g->l.group || w->members || g->l.way[i] != KN_C_INLINE)
+        return -1;
+    for (int k = 0; k < 2; k++) {
+        const int at = v->in[k];
+        const kn_value *index = kn_c_value_at(g, at);
+        if (index->kind == KN_V_INDEX && index->dtype == KN_I64 && g->l.way[at] == KN_C_INLINE &&
+            is_uniform(g, v->in[1 - k]) && index->access->kind[w->axis] == KN_STRIDE_ONE)
+            return k;
+    }
+    return -1;
+}
+
+/* Such a comparison. */
+static const char *comparison(kn_c_writing *g, int i)
+{
+    const int k = kn_c_compared_lane(g, i);
+    const char *in[2];
+    if (k < 0)
+        return NULL;
+    in[k] = g->by_j ? "(i32)(from + j)" : "(i32)l";
+    in[1 - k] = kn_c_printed(g->w, "place%d", i);
+    return kn_c_op(g->w->a, kn_c_value_at(g, i)->op, KN_I32, KN_BOOL, in);
+}
+
 bool kn_c_can_be_quick(const kn_c_writing *g, int loop)
 {
     for (int i = 0; i < g->w->ph->nest.values.len && kn_c_by_rows(g->w); i++)
@@ -139,6 +168,9 @@ const char *kn_c_expression(kn_c_writing *g, int i, int loop)
                                         : kn_c_printed(w, "(%s)p%d + (%s)(%s)", kn_c_type(v->dtype),
                                                        i, kn_c_type(v->dtype), lane);
     }
+    const char *compared = comparison(g, i);
+    if (compared)
+        return compared;
     for (int k = 0; k < v->nin; k++)
         in[k] = kn_c_operand(g, v->in[k], loop);
     if (kn_c_widens_halves(g, v->in[0])) /* it is an f32 already */

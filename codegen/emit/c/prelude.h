@@ -59,6 +59,8 @@ typedef struct kn_fold {
 
 /* Rows: independent accumulators of a block, which are combined in a fixed order. */
 #define KN_FOLD_LANES 16
+/* Functions work on less lanes than this at a time. */
+#define KN_MOST_LANES 0x7fffffff
 /* Columns: members before an accumulator that is blocked is added to its total. */
 #define KN_FOLD_MEMBERS 128
 

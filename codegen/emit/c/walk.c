@@ -242,7 +242,8 @@ static void put_sweep_of_row(kn_c_writer *w, int stage)
         kn_c_close(w);
     }
     if (w->packs[stage]) {
-        kn_c_put_packed_block(w, stage);
+        if (!w->by_runs)
+            kn_c_put_packed_block(w, stage);
         kn_c_close(w);
         kn_c_put_finish(w, stage, "1");
         return;
@@ -554,7 +555,7 @@ static void put_tiles(kn_c_writer *w)
 static void put_sweep_functions(kn_c_writer *w, int stage)
 {
     w->packs[stage] = kn_c_can_pack(w, stage);
-    if (w->packs[stage]) {
+    if (w->packs[stage] && !w->by_runs) {
         kn_c_begin_packed(w, stage);
         kn_c_put_packing(w, stage);
         kn_c_put_lanes(w, false, stage);
@@ -563,7 +564,7 @@ static void put_sweep_functions(kn_c_writer *w, int stage)
             kn_c_put_lanes(w, false, stage);
         w->strung = false;
         kn_c_end_packed(w);
-    } else {
+    } else if (!w->packs[stage]) {
         kn_c_put_lanes(w, false, stage);
         kn_c_put_transpose(w, stage);
     }

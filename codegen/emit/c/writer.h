@@ -61,6 +61,8 @@ typedef struct kn_c_writer {
     /* cols: a loop takes so few lanes at a time that there is a vector of accumulators for them */
     bool vectors;
     bool masked; /* a loop takes inactive lanes, of which `in` is false */
+    bool
+        by_runs; /* the text is of calls whose blocks are one run each, or part of one: nothing is packed */
     bool whole;  /* rows of several runs: the function's blocks are one run each, */
     bool packed; /* or several, packed side by side */
     bool *packs; /* per stage: so are blocks of several runs, */
@@ -324,6 +326,9 @@ const char *kn_c_operand(kn_c_writing *g, int v, int loop);
 const char *kn_c_expression(kn_c_writing *g, int v, int loop);
 /* Is v a quotient of f32, or f64, by one number for all lanes? That is "by7", from the top on. */
 bool kn_c_divides(const kn_c_writing *g, int v, kn_dtype type);
+/* Does v compare the index along the lanes with one number for all of them? Then that is a lane, "place7" from the top on, and
+ * the comparison is one of i32, for indices are i64, of which a vector has half as many. Which operand is the index, or -1. */
+int kn_c_compared_lane(const kn_c_writing *g, int v);
 /* Has the loop quotients of f64 that can be products, and be done again if they are wrong? */
 bool kn_c_can_be_quick(const kn_c_writing *g, int loop);
 
