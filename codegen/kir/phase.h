@@ -356,10 +356,10 @@ static inline bool kn_in_tile_of_rows(const kn_phase *p, int value)
     return p->how.walk == KN_WALK_ROWS && kn_transpose_of(p, value);
 }
 
-/* CPUs, with transposes; ROWS: how many whole groups are a tile, or so many groups' members of a part if they are split, whose transposed accesses go through the worker's memory: a
- * line of the narrowest elements, fewer where the second-level cache has no room for that; KN_LEAST_ROWS at least if any
- * is contiguous along the groups. COLS: as many as the first-level cache has room for, and as are lanes enough. 0: it has no room,
- * or there are too few. */
+/* CPUs, with transposes; ROWS: how many whole groups are a tile, or so many groups' members of a part if they are split, whose
+ * transposed accesses go through the worker's memory: a line of the narrowest elements, fewer where the second-level cache has
+ * no room for that; KN_LEAST_ROWS at least if any is contiguous along the groups. COLS: a power of two from 32 to 1,024, as have
+ * 24 KiB; 32 may have 192 KiB. 0: there is no room, or there are too few groups. */
 enum { KN_LEAST_ROWS = 8 }; /* that registers transpose at a time */
 int kn_groups_of_tile(const kn_phase *p);
 

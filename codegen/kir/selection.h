@@ -28,7 +28,7 @@ typedef struct kn_selected {
     int alike;
     bool known;  /* it depends on the lane alone */
     bool packed; /* one instruction computes two 16-bit floats: those of two lanes */
-    bool ahead; /* the first sweep computes it before its loads, of which it needs none */
+    bool ahead;  /* the first sweep computes it before its loads, of which it needs none */
     /* bf16, only rounded or chosen: kept as the bits of an f32 until it is widened */
     bool rounded;
 } kn_selected;

@@ -17,11 +17,10 @@ static double bytes_each(const kn_model *m, const kn_access *acc, double stride)
 /* Do short rows lie along the members of a CPU's columns? Each is a line or two, which stay in the cache from member to member. */
 static bool is_of_short_rows(const kn_model *m, const kn_phase *ph, const kn_access *acc)
 {
-    enum { NEAR_BYTES = 128 };
     const int last = ph->nest.naxes - 1, group = ph->nest.ngroup - 1;
     const int bytes = kn_bytes(m->k->bufs.data[acc->buf].dtype);
     return m->target->sm == 0 && ph->how.walk == KN_WALK_COLS && last > group && group >= 0 &&
-           llabs(acc->stride[last]) == 1 && llabs(acc->stride[group]) * bytes <= NEAR_BYTES;
+           llabs(acc->stride[last]) == 1 && llabs(acc->stride[group]) * bytes <= KN_NEAR_BYTES;
 }
 
 /* Of access i. */

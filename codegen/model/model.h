@@ -6,6 +6,9 @@
 #include "codegen/kir/kir.h"
 #include "codegen/model/machine.h"
 
+/* CPUs: elements no further apart share cache lines with their neighbours. */
+enum { KN_NEAR_BYTES = 128 };
+
 /* The state of a prediction of one kernel. */
 typedef struct kn_model {
     const kn_machine *m;

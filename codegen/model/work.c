@@ -32,7 +32,6 @@ enum {
     TILE_STEP_COST = 12, /* of a vector between memory and the tile */
     TO_ROWS_COST =
         10, /* of an element that goes to a tile of rows, besides the loads of the sweeps */
-    NEAR_BYTES = 128,
     STRIDED_COST = 12,   /* CPU: of an element that no vector reads, */
     NEAR_COST = 3,       /* of 4 bytes or more where neighbours share lines, */
     SCATTERED_COST = 6,  /* and of one that columns store so */
@@ -53,7 +52,7 @@ static bool is_near(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
     const int bytes = kn_bytes(v->dtype);
-    return bytes >= 4 && v->access->stride[kn_phase_vector_axis(ph)] * bytes <= NEAR_BYTES;
+    return bytes >= 4 && v->access->stride[kn_phase_vector_axis(ph)] * bytes <= KN_NEAR_BYTES;
 }
 
 /* CPU: what columns take for an element that goes through a tile, and for one that they store by strides. */

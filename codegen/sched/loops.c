@@ -44,8 +44,8 @@ enum {
     MOST_ADDITIONS_SHARED = 32,
     /* The most batches for which each step is guarded, so that the last one needs not be whole. */
     FEW_BATCHES = 8,
-    /* Whole batches have a form of their own from so many on, of no more additions than these, and for so many elements a thread
-     * of the machine. */
+    /* Whole batches have a form of their own where a thread has so many at least, of so many additions at most, and where there are
+     * so many elements for each thread of the machine. */
     FEW_WHOLE = 2,
     MOST_ADDITIONS_TWICE = 100,
     MANY_ELEMENTS = 32,
@@ -298,7 +298,7 @@ static kn_batch choose_batch(const loop_site *s, const kn_sweep_loop *l)
 
 /* ---- batches whose steps all have members ---- */
 
-/* Does each call with this structure have as many members in each group, or in each block's part of one? */
+/* Is it known when the kernel is chosen how many steps each group, or each block's part of one, has? */
 static bool has_known_parts(const kn_phase *ph)
 {
     return ph->how.walk != KN_WALK_FLAT && !ph->universal && !ph->nest.extents && !ph->local &&
@@ -330,8 +330,8 @@ static int full_steps(const kn_phase *ph, int unroll)
     return (int)(of_last < of_chunk ? of_last : of_chunk);
 }
 
-/* Where all batches can have as many steps, without a test, and more than half as many as wanted, or one batch is all of them, it
- * is so many; where one batch has all steps, no more than the power of two from there. */
+/* Makes a batch as long as divides the steps of every thread, if that is more than half of `unroll` or all steps: then it needs no
+ * checks. Else a batch that would have all steps is cut to the power of two from there. */
 static void fit_batch(const loop_site *s, kn_sweep_loop *l)
 {
     const kn_phase *ph = s->ph;

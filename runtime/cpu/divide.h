@@ -28,7 +28,7 @@ kn_c_case kn_cpu_case(const kn_cpu_machine *machine, const kn_phase_plan *plan, 
 kn_c_shape kn_cpu_shape(const kn_phase_plan *plan, const kn_phase *p, bool compiled);
 int kn_cpu_run_axis(const kn_phase *p, bool cols);
 
-/* Groups of a tile of rows, so that there are tiles for all threads. */
+/* Groups of a tile: of rows, so that there are tiles for all threads; of columns, as many as kn_groups_of_tile() says. */
 int64_t kn_cpu_groups_of_tile(const kn_phase *p, int threads);
 
 /* The interpreter's rows of which each is found by an index are tiles, for many rows of which indices are computed at a

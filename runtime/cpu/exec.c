@@ -165,10 +165,9 @@ static kn_status run_phase(const kn_cpu_machine *machine, const kn_cpu_code *cod
     kn_bad_index bad = {0};
     job->bad = &bad;
     const bool scatters = job->cols && p->how.scatter_sum; /* compiled code takes all members */
-    const bool tiled =
-        mode == KN_C_TILED_ROWS || mode == KN_C_TILED_SHORT || mode == KN_C_TILED_COLS;
-    job->tile_groups =
-        native.work && tiled ? kn_cpu_groups_of_tile(p, kn_pool_threads(machine->pool)) : 0;
+    job->tile_groups = native.work && kn_c_by_tiles(mode)
+                           ? kn_cpu_groups_of_tile(p, kn_pool_threads(machine->pool))
+                           : 0;
     KN_TRY(native.work && !scatters ? run_native(job, &native, machine)
                                     : kn_cpu_interpret(code->plan, job, machine));
     return bad.found ? fail_index(job->kernel, p, &bad) : KN_OK;

@@ -47,6 +47,9 @@ static void fill(int64_t n, float *a, float *b)
         memcpy(&a[i], &bits, sizeof bits);
         b[i] = (float)(i / 2 % 100);
     }
+    a[n / 4] =
+        0x1.8fe488p+127f; /* by which the product with the reciprocal is infinite, the quotient is not */
+    b[n / 4] = 0x1.8fe48ap-1f;
 }
 
 static bool same(float x, float y)
@@ -55,11 +58,11 @@ static bool same(float x, float y)
 }
 
 /* Is `got` x / by as division by a reciprocal has it: rounded, but where the remainder may underflow within 2 units of the last
- * place, and below the normal numbers within 1? */
+ * place, and below the normal numbers within 1; the largest number or infinite? */
 static bool is_quotient(float x, float by, float got)
 {
     const float exact = x / by;
-    if (same(got, exact))
+    if (same(got, exact) || (fabsf(exact) == FLT_MAX && same(got, copysignf(INFINITY, exact))))
         return true;
     const bool small = fabsf(x) < 0x1p-102f;
     if (isnan(got) || !isfinite(exact) || (!small && fabsf(exact) >= FLT_MIN))

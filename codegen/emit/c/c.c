@@ -111,7 +111,7 @@ static void put_phase(kn_c_writer *w, kn_c_phase *info)
     w->ordered = may_overlap(w);
     kn_putf(w->t, "/* ---- phase %d by %s: %s ---- */\n\n", w->p, kn_c_mode_text(w->mode),
             w->ph->nest.name);
-    if (w->mode == KN_C_TILED_ROWS || w->mode == KN_C_TILED_SHORT || w->mode == KN_C_TILED_COLS)
+    if (kn_c_by_tiles(w->mode))
         kn_c_put_tiled(w);
     else
         kn_c_put_walk(w);

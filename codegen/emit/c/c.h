@@ -47,6 +47,11 @@ static inline bool kn_c_by_cols(kn_c_mode mode)
 {
     return mode == KN_C_COLS || mode == KN_C_TILED_COLS;
 }
+/* Is what accesses that are transposed read and store copied, a tile of rows or columns at a time? */
+static inline bool kn_c_by_tiles(kn_c_mode mode)
+{
+    return mode == KN_C_TILED_ROWS || mode == KN_C_TILED_SHORT || mode == KN_C_TILED_COLS;
+}
 
 /* A mode, and what else of a call's numbers its text relies on. One for all of them takes up to four times as long to compile. */
 typedef struct kn_c_case {

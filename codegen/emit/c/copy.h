@@ -1,4 +1,4 @@
-/* Copies between memory and a tile of rows (tiled_rows.c), as generated text, behind helpers.h. */
+/* Copies between memory and a tile of rows (tiled.c), as generated text, behind helpers.h. */
 
 enum { KN_PLANE_SIDE = 64 }; /* of the tiles of a plane; longer where the other side is shorter */
 

@@ -16,6 +16,7 @@ static void enter_phase(kn_cuda_writer *w, int p)
     w->need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     w->loaded = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
     w->declared = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
+    w->quotients_from = w->quotients_to = 0; /* those of the phase before are out of scope */
     kn_cuda_find_wide(w);
 }
 

@@ -155,8 +155,7 @@ static void divide(const kn_cuda_writer *w, int run, bool *once, bool *each)
     find_uses(w, each);
     for (int i = ph->nest.values.len - 1; i >= 0; i--) {
         const kn_value *v = kn_value_at(ph, i);
-        const bool computed =
-            v->kind == KN_V_GATHER || (v->kind == KN_V_ELEM && !w->loaded[i]);
+        const bool computed = v->kind == KN_V_GATHER || (v->kind == KN_V_ELEM && !w->loaded[i]);
         each[i] = each[i] || (w->need[i] && kn_kept(ph, i) && v->kind == KN_V_ELEM);
         if (each[i] && run > 1 && is_shared(w, i)) {
             once[i] = true;

@@ -1,10 +1,11 @@
 // Divisors of many numbers, with their reciprocal. A quotient is the product with the reciprocal, corrected by the remainder,
 // which rounds it as division does (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor",
-// 1990), without a branch and without division's subroutine for extreme operands. For f32 one correction is enough: before
+// 1990), without division's subroutine for extreme operands, of f32 without a branch. For f32 one correction is enough: before
 // it the quotient is less than 1.5 ulp off, and after it wrong only if the exact one is nearer to the middle of two numbers
 // than 8 / (2^25 by), for `by` from 1 to 2; tests/unit/test_divisors.c tries all such cases. The remainder is exact for
 // dividends of 2^-102 (f64: 2^-969) and more, and for whole divisors; else it may underflow, which leaves the quotient
-// within 2 ulp. Subnormal quotients halfway between two numbers may round to either.
+// within 2 ulp. Subnormal quotients halfway between two numbers may round to either; one that rounds to the largest number may be
+// infinite.
 template <class T> struct kn_divisor {
     // The dividend is scaled first: by 1, by a power of two where the reciprocal would be infinite or subnormal, by the
     // reciprocal itself of 0 and of what is not finite; negative, if the divisor is, so that `by` is positive. Then the
