@@ -277,16 +277,27 @@ void kn_cuda_combine_deferred(kn_cuda_writer *w)
 
 /* Over the warps of a block, all of which get the result. Reductions share a barrier as far as scratch has room. One
  * barrier is enough where combines take turns: by the next one, all threads have read what the last had in the other
- * half. */
+ * half. In a cluster the first warp alone gets the result, and stores it to all blocks, this one too: nobody gets past the exchange
+ * before scratch is free again. */
 static void combine_warps(kn_cuda_writer *w, int sweep)
 {
     const int turn = kn_turn_bytes(w->ph);
+    const bool cluster = w->ph->how.cluster;
     for (kn_combine_batch now = {0}; now.end < w->ph->nest.reds.len;) {
         now = kn_combine_batch_from(w->ph, sweep, now.end);
         store_warp_results(w, sweep, &now, NULL);
         kn_cuda_line(w, "__syncthreads();");
+        if (cluster)
+            kn_cuda_open(w, "if (kn_is_first_warp())");
         combine_warp_results(w, sweep, &now, NULL);
-        kn_cuda_line(w, turn ? "turn ^= %d;" : "__syncthreads();", turn);
+        if (cluster) {
+            kn_cuda_line(w, "__syncwarp(); // scratch has been read");
+            kn_cuda_close(w);
+        }
+        if (turn)
+            kn_cuda_line(w, "turn ^= %d;", turn);
+        else if (!cluster || now.end < w->ph->nest.reds.len)
+            kn_cuda_line(w, "__syncthreads();");
     }
 }
 
