@@ -18,6 +18,27 @@ static const struct {
 
 static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, r); }
 
+/* Do all threads of a group shift the values of its moments by the same, the group's first member? */
+static bool shifts_alike(const kn_phase *ph)
+{
+    return ph->how.cluster || ph->how.unaligned || ph->how.by_run;
+}
+
+bool kn_cuda_first_prefetched(kn_cuda_writer *w, int value)
+{
+    const kn_phase *ph = w->ph;
+    bool *need = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (kn_red_owns(ph, r) && kn_red_state(ph, r) == KN_STATE_MOMENTS)
+            kn_value_needs(ph, ph->nest.reds.data[r].value, need);
+    return ph->how.mixed && shifts_alike(ph) && kn_is_prefetched(ph, value) && need[value];
+}
+
+const char *kn_cuda_first_of_group(kn_cuda_writer *w, int value)
+{
+    return kn_cuda_printed(w, "%s_first", kn_cuda_value(w, value));
+}
+
 /* Moments are accumulated of values shifted by the first member of the range, so that nothing cancels where the mean is
  * large against the deviations. The blocks of a cluster merge their moments, so all shift by the first member of the
  * group. */
@@ -26,7 +47,7 @@ static void write_shift(kn_cuda_writer *w, int r)
     const kn_red *red = &w->ph->nest.reds.data[r];
     const char *l = kn_vector_has_groups(w->ph) ? "l" : NULL;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
-    bool first = w->ph->how.cluster || w->ph->how.unaligned || w->ph->how.by_run;
+    const bool first = shifts_alike(w->ph);
     kn_cuda_open(w, w->ph->how.by_run ? "if (edges > 0)"
                     : first           ? "if (members > 0)"
                                       : "if (begin < members)");
@@ -42,6 +63,8 @@ static void write_shift(kn_cuda_writer *w, int r)
             continue;
         if (v->kind == KN_V_ELEM)
             kn_cuda_define(w, i, kn_cuda_expression(w, i));
+        else if (kn_cuda_first_prefetched(w, i))
+            kn_cuda_define(w, i, kn_cuda_first_of_group(w, i));
         else
             kn_cuda_define_load(w, i, l);
     }
