@@ -247,8 +247,7 @@ static double combining(const kn_phase *ph)
     const double lanes = least(ph->how.tpg, WARP), of_warp = SHUFFLE_COST * log2(lanes);
     if (!kn_by_block(ph))
         return of_warp;
-    const bool one_warp = ph->how.cluster || ph->how.deferred;
-    return of_warp + RANGE_COST + (one_warp ? of_warp * WARP / ph->how.tpg : of_warp) +
+    return of_warp + RANGE_COST + (ph->how.cluster ? of_warp * WARP / ph->how.tpg : of_warp) +
            (cluster ? SHUFFLE_COST * log2(KN_MOST_CLUSTER) : 0);
 }
 
@@ -283,10 +282,11 @@ double kn_model_all_additions(kn_model *m, const kn_phase *ph)
     double members = (double)ph->nest.members,
            testing = m->target->sm ? kn_model_compacting_blocks(ph) : 1;
     const double groups = (double)ph->nest.groups;
-    /* what divides a group waits for others, in the meantime, but for mixed phases: few elements a thread for each group */
+    /* what divides a group waits for others, in the meantime; but mixed rows of clusters have few elements a thread for
+     * each group */
+    const bool divides = ph->how.mixed || ph->how.cluster || ph->how.split || ph->how.last_block;
     const bool rows = m->target->sm && ph->how.walk == KN_WALK_ROWS &&
-                      (ph->how.mixed ||
-                       (!ph->how.cluster && !ph->how.split && !ph->how.last_block));
+                      (!divides || (ph->how.mixed && ph->how.cluster));
     const double threads = ph->how.tpg * (ph->how.cluster ? (double)ph->num.splits : 1);
     const bool cpu_rows = !m->target->sm && ph->how.walk == KN_WALK_ROWS && ph->nest.ngroup > 0;
     return lanes_of(m, ph) * members * kn_model_part_found(ph) * kn_model_additions(m, ph) +
