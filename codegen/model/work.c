@@ -239,26 +239,17 @@ double kn_model_additions(kn_model *m, const kn_phase *ph)
     return ph->how.unaligned ? sum * unaligned_rows : sum;
 }
 
-/* What each thread that works on a group of rows takes to combine a number of it: over the lanes of its warp, over what the warps of
- * the block have, and over the blocks of a cluster. Where one warp does for all what the warps have, only its part counts. */
-static double combining(const kn_phase *ph)
-{
-    const bool cluster = ph->how.cluster && ph->num.splits > 1;
-    const double lanes = least(ph->how.tpg, WARP), of_warp = SHUFFLE_COST * log2(lanes);
-    if (!kn_by_block(ph))
-        return of_warp;
-    return of_warp + RANGE_COST + (ph->how.cluster ? of_warp * WARP / ph->how.tpg : of_warp) +
-           (cluster ? SHUFFLE_COST * log2(KN_MOST_CLUSTER) : 0);
-}
-
 /* Additions of each thread that works on a group of rows, once: its results' combines, and what is computed of them. */
 static double additions_a_group(const kn_phase *ph)
 {
-    double sum = GROUP_COST;
+    const int lanes = ph->how.tpg < 32 ? ph->how.tpg : 32;
+    double sum = GROUP_COST, combine = SHUFFLE_COST * log2(lanes);
+    if (kn_by_block(ph))
+        combine = 2 * combine + RANGE_COST;
     for (int i = 0; i < ph->nest.reds.len; i++) {
         const bool plain = kn_red_state(ph, i) == KN_STATE_PLAIN;
-        if (kn_red_owner(ph, i) == i && !ph->nest.reds.data[i].across)
-            sum += combining(ph) * (plain ? 1 : 2);
+        if (kn_red_owner(ph, i) == i)
+            sum += combine * (plain ? 1 : 2);
     }
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
@@ -282,15 +273,12 @@ double kn_model_all_additions(kn_model *m, const kn_phase *ph)
     double members = (double)ph->nest.members,
            testing = m->target->sm ? kn_model_compacting_blocks(ph) : 1;
     const double groups = (double)ph->nest.groups;
-    /* what divides a group waits for others, in the meantime; but mixed rows of clusters have few elements a thread for
-     * each group */
-    const bool divides = ph->how.mixed || ph->how.cluster || ph->how.split || ph->how.last_block;
-    const bool rows = m->target->sm && ph->how.walk == KN_WALK_ROWS &&
-                      (!divides || (ph->how.mixed && ph->how.cluster));
-    const double threads = ph->how.tpg * (ph->how.cluster ? (double)ph->num.splits : 1);
+    /* what divides a group waits for others, in the meantime */
+    const bool rows = m->target->sm && ph->how.walk == KN_WALK_ROWS && !ph->how.mixed &&
+                      !ph->how.cluster && !ph->how.split && !ph->how.last_block;
     const bool cpu_rows = !m->target->sm && ph->how.walk == KN_WALK_ROWS && ph->nest.ngroup > 0;
     return lanes_of(m, ph) * members * kn_model_part_found(ph) * kn_model_additions(m, ph) +
-           (rows       ? groups * threads * additions_a_group(ph)
+           (rows       ? groups * ph->how.tpg * additions_a_group(ph)
             : cpu_rows ? groups * ph->nest.nsweeps * of_a_row(ph)
                        : 0) +
            (ph->how.scatter_sum ? testing * members * COMPACT_COST : 0);
