@@ -18,6 +18,27 @@ static const struct {
 
 static kn_state state_of(kn_cuda_writer *w, int r) { return kn_red_state(w->ph, r); }
 
+/* Do all threads of a group shift the values of its moments by the same, the group's first member? */
+static bool shifts_alike(const kn_phase *ph)
+{
+    return ph->how.cluster || ph->how.unaligned || ph->how.by_run;
+}
+
+bool kn_cuda_first_prefetched(kn_cuda_writer *w, int value)
+{
+    const kn_phase *ph = w->ph;
+    bool *need = KN_NEW_ARRAY(w->t->arena, bool, ph->nest.values.len + 1);
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        if (kn_red_owns(ph, r) && kn_red_state(ph, r) == KN_STATE_MOMENTS)
+            kn_value_needs(ph, ph->nest.reds.data[r].value, need);
+    return ph->how.mixed && shifts_alike(ph) && kn_is_prefetched(ph, value) && need[value];
+}
+
+const char *kn_cuda_first_of_group(kn_cuda_writer *w, int value)
+{
+    return kn_cuda_printed(w, "%s_first", kn_cuda_value(w, value));
+}
+
 /* Moments are accumulated of values shifted by the first member of the range, so that nothing cancels where the mean is
  * large against the deviations. The blocks of a cluster merge their moments, so all shift by the first member of the
  * group. */
@@ -26,7 +47,7 @@ static void write_shift(kn_cuda_writer *w, int r)
     const kn_red *red = &w->ph->nest.reds.data[r];
     const char *l = kn_vector_has_groups(w->ph) ? "l" : NULL;
     bool *outer = w->need, *need = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
-    bool first = w->ph->how.cluster || w->ph->how.unaligned || w->ph->how.by_run;
+    const bool first = shifts_alike(w->ph);
     kn_cuda_open(w, w->ph->how.by_run ? "if (edges > 0)"
                     : first           ? "if (members > 0)"
                                       : "if (begin < members)");
@@ -42,6 +63,8 @@ static void write_shift(kn_cuda_writer *w, int r)
             continue;
         if (v->kind == KN_V_ELEM)
             kn_cuda_define(w, i, kn_cuda_expression(w, i));
+        else if (kn_cuda_first_prefetched(w, i))
+            kn_cuda_define(w, i, kn_cuda_first_of_group(w, i));
         else
             kn_cuda_define_load(w, i, l);
     }
@@ -275,18 +298,37 @@ void kn_cuda_combine_deferred(kn_cuda_writer *w)
     combine_warp_results(w, 0, &all, "deferred");
 }
 
+static void open_exchange(kn_cuda_writer *w, int sweep);
+static void store_to_blocks(kn_cuda_writer *w, int sweep);
+
 /* Over the warps of a block, all of which get the result. Reductions share a barrier as far as scratch has room. One
  * barrier is enough where combines take turns: by the next one, all threads have read what the last had in the other
- * half. */
+ * half. In a cluster the first warp alone gets the result, and stores it to all blocks, this one too: nobody gets past the
+ * exchange before scratch is free again. */
 static void combine_warps(kn_cuda_writer *w, int sweep)
 {
     const int turn = kn_turn_bytes(w->ph);
+    const bool cluster = w->ph->how.cluster;
     for (kn_combine_batch now = {0}; now.end < w->ph->nest.reds.len;) {
         now = kn_combine_batch_from(w->ph, sweep, now.end);
+        const bool exchange = cluster && now.end == w->ph->nest.reds.len;
         store_warp_results(w, sweep, &now, NULL);
         kn_cuda_line(w, "__syncthreads();");
+        if (exchange)
+            open_exchange(w, sweep);
+        if (cluster)
+            kn_cuda_open(w, "if (kn_is_first_warp())");
         combine_warp_results(w, sweep, &now, NULL);
-        kn_cuda_line(w, turn ? "turn ^= %d;" : "__syncthreads();", turn);
+        if (cluster)
+            kn_cuda_line(w, "__syncwarp(); // scratch has been read");
+        if (exchange)
+            store_to_blocks(w, sweep);
+        if (cluster)
+            kn_cuda_close(w);
+        if (turn)
+            kn_cuda_line(w, "turn ^= %d;", turn);
+        else if (!exchange)
+            kn_cuda_line(w, "__syncthreads();");
     }
 }
 
@@ -358,6 +400,46 @@ void kn_cuda_begin_exchange(kn_cuda_writer *w)
     kn_cuda_line(w, "kn_cluster_arrive(); // the other blocks may store to its buffer");
 }
 
+/* Bytes that a block stores to another in a sweep. */
+static int bytes_of_exchange(const kn_phase *ph, int sweep)
+{
+    int bytes = 0;
+    for (int r = 0; r < ph->nest.reds.len; r++)
+        bytes += kn_red_accumulates(ph, r, sweep) ? kn_exchange_message(ph, r) : 0;
+    return bytes;
+}
+
+static void open_exchange(kn_cuda_writer *w, int sweep)
+{
+    kn_cuda_line(w, "unsigned char *const exchange%d = exchange + exchanges %% 2 * (blocks * %d);",
+                 sweep, kn_exchange_stride(w->ph));
+    if (sweep == 0) { /* every sweep but the last reduces, so the first exchange is sweep 0's */
+        kn_cuda_line(w, "if (exchanges == 0)");
+        kn_cuda_line(w,
+                     "    kn_cluster_wait(); // all blocks have started, so their buffers exist");
+    }
+}
+
+static void store_to_blocks(kn_cuda_writer *w, int sweep)
+{
+    const kn_phase *ph = w->ph;
+    const int stride = kn_exchange_stride(ph);
+    kn_cuda_line(w, "if (threadIdx.x == 0)");
+    kn_cuda_line(w, "    kn_expect_bytes(&received[exchanges %% 2], blocks * %d);",
+                 bytes_of_exchange(ph, sweep));
+    const char *shape =
+        ph->how.walk == KN_WALK_COLS
+            ? kn_cuda_printed(w, "_rows<%d, %d, %d>", ph->how.tpg, ph->how.lanes, stride)
+            : kn_cuda_printed(w, "<%d>", stride);
+    for (int r = 0, at = 0; r < ph->nest.reds.len; r++) {
+        if (!kn_red_accumulates(ph, r, sweep))
+            continue;
+        kn_cuda_line(w, "kn_exchange_store%s(acc%d, exchange%d + %d, &received[exchanges %% 2]);",
+                     shape, r, sweep, at);
+        at += kn_exchange_slot(ph, r);
+    }
+}
+
 /* Each block stores what it has accumulated to the buffers of all blocks, waits until all have stored to its own, and
  * merges what is there. Two buffers alternate. No barrier is needed before the first is used again: by then a block has
  * received from all others what they stored to the second, which they do after reading the first. */
@@ -365,31 +447,12 @@ static void combine_in_cluster(kn_cuda_writer *w, int sweep)
 {
     const kn_phase *ph = w->ph;
     const int stride = kn_exchange_stride(ph);
-    int at = 0, bytes = 0;
-    for (int r = 0; r < ph->nest.reds.len; r++)
-        bytes += kn_red_accumulates(ph, r, sweep) ? kn_exchange_message(ph, r) : 0;
-    kn_cuda_line(w, "unsigned char *const exchange%d = exchange + exchanges %% 2 * (blocks * %d);",
-                 sweep, stride);
-    kn_cuda_line(w, "if (threadIdx.x == 0)");
-    kn_cuda_line(w, "    kn_expect_bytes(&received[exchanges %% 2], blocks * %d);", bytes);
-    if (sweep == 0) { /* every sweep but the last reduces, so the first exchange is sweep 0's */
-        kn_cuda_line(w, "if (exchanges == 0)");
-        kn_cuda_line(w,
-                     "    kn_cluster_wait(); // all blocks have started, so their buffers exist");
-    }
-    const char *shape =
-        ph->how.walk == KN_WALK_COLS
-            ? kn_cuda_printed(w, "_rows<%d, %d, %d>", ph->how.tpg, ph->how.lanes, stride)
-            : kn_cuda_printed(w, "<%d>", stride);
-    for (int r = 0; r < ph->nest.reds.len; r++) {
-        if (!kn_red_accumulates(ph, r, sweep))
-            continue;
-        kn_cuda_line(w, "kn_exchange_store%s(acc%d, exchange%d + %d, &received[exchanges %% 2]);",
-                     shape, r, sweep, at);
-        at += kn_exchange_slot(ph, r);
+    int at = 0;
+    if (!kn_by_block(ph)) {
+        open_exchange(w, sweep);
+        store_to_blocks(w, sweep);
     }
     kn_cuda_line(w, "kn_wait_barrier(&received[exchanges %% 2], exchanges / 2 %% 2);");
-    at = 0;
     for (int r = 0; r < ph->nest.reds.len; r++) {
         if (!kn_red_accumulates(ph, r, sweep))
             continue;

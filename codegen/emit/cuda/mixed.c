@@ -57,6 +57,24 @@ static const char *next_of_group(kn_cuda_writer *w, int i)
     return kn_cuda_printed(w, "%s_next", kn_cuda_value(w, i));
 }
 
+/* Loads the group's first members, by which moments shift: a load in the loop itself would be waited for. */
+static void prefetch_first_members(kn_cuda_writer *w)
+{
+    bool any = false;
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        any = any || kn_cuda_first_prefetched(w, i);
+    if (!any)
+        return;
+    kn_cuda_open(w, w->ph->how.by_run ? "if (edges > 0)" : "if (members > 0)");
+    kn_cuda_line(w, "const kn_count i = 0;");
+    kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (kn_cuda_first_prefetched(w, i))
+            kn_cuda_line(w, "%s_next = *(%s);", kn_cuda_first_of_group(w, i),
+                         kn_cuda_address(w, i, NULL));
+    kn_cuda_close(w);
+}
+
 /* The function that copies a thread's elements of the groups from `first` on, and loads what they have in common, and its
  * call for the first group of a part. A thread waits for its own copies only, so no barrier is needed. */
 static void begin_prefetch(kn_cuda_writer *w, const kn_cuda_stride *by)
@@ -66,6 +84,10 @@ static void begin_prefetch(kn_cuda_writer *w, const kn_cuda_stride *by)
         if (kn_is_prefetched_of_group(w->ph, i))
             kn_cuda_line(w, "%s %s;", kn_cuda_type(nest->values.data[i].dtype),
                          next_of_group(w, i));
+    for (int i = 0; i < nest->values.len; i++)
+        if (kn_cuda_first_prefetched(w, i))
+            kn_cuda_line(w, "%s %s_next;", kn_cuda_type(nest->values.data[i].dtype),
+                         kn_cuda_first_of_group(w, i));
     kn_cuda_open(w, "const auto prefetch = [&](const kn_count first)");
     kn_cuda_write_group(w);
     for (int i = 0; i < nest->values.len; i++) {
@@ -73,6 +95,7 @@ static void begin_prefetch(kn_cuda_writer *w, const kn_cuda_stride *by)
         if (kn_is_prefetched_of_group(w->ph, i))
             kn_cuda_line(w, "%s = *(%s);", next_of_group(w, i), kn_cuda_address(w, i, NULL));
     }
+    prefetch_first_members(w);
     const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, false);
     kn_cuda_write_unrolled(w, &all, copy_step);
     if (w->ph->how.by_run)
@@ -90,6 +113,10 @@ void kn_cuda_prefetch_next(kn_cuda_writer *w)
         if (kn_is_prefetched_of_group(w->ph, i))
             kn_cuda_line(w, "const %s %s = %s;", kn_cuda_type(kn_value_at(w->ph, i)->dtype),
                          kn_cuda_value(w, i), next_of_group(w, i));
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (kn_cuda_first_prefetched(w, i))
+            kn_cuda_line(w, "const %s %s = %s_next;", kn_cuda_type(kn_value_at(w->ph, i)->dtype),
+                         kn_cuda_first_of_group(w, i), kn_cuda_first_of_group(w, i));
     kn_cuda_guarded(w, reversed ? "iteration > 0" : "first + group_stride < work",
                     reversed ? "prefetch(first - group_stride);"
                              : "prefetch(first + group_stride);");

@@ -230,6 +230,10 @@ const char *kn_cuda_reducer_element(kn_cuda_writer *w, int r);
 /* Declares acc<r>. Adds a step's elements to it: inside the loop over lanes, and what all lanes share before and
  * after. */
 void kn_cuda_accumulator(kn_cuda_writer *w, int r);
+/* Is the value's first member in each group, by which moments shift, loaded with what is prefetched? Then it is there by a name
+ * of its own. */
+bool kn_cuda_first_prefetched(kn_cuda_writer *w, int value);
+const char *kn_cuda_first_of_group(kn_cuda_writer *w, int value);
 void kn_cuda_before_lanes(kn_cuda_writer *w, int r);
 void kn_cuda_accumulate(kn_cuda_writer *w, int r);
 void kn_cuda_after_lanes(kn_cuda_writer *w, int r);

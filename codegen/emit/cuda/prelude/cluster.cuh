@@ -105,7 +105,11 @@ __device__ __forceinline__ void kn_store_async(const kn_message<T> (&messages)[N
                          : "memory");
 }
 
-// Stores v, which all threads of the block have, to the buffer of every block of the cluster, whose mbarrier counts the
+// Is this thread of the block's first warp? Asked by a vote, which is not hoisted: the compiler would make two of the loop around
+// it, one for the first warp, which is twice the code and spills.
+__device__ __forceinline__ bool kn_is_first_warp() { return __any_sync(0xffffffffu, threadIdx.x < 32); }
+
+// Stores v, which the first warp of the block has, to the buffer of every block of the cluster, whose mbarrier counts the
 // bytes. There is no fence: other stores of the block need not have completed.
 template <int STRIDE, class T>
 __device__ __forceinline__ void kn_exchange_store(const T &v, unsigned char *buffer, unsigned long long *barrier)

@@ -58,14 +58,14 @@ __device__ __forceinline__ kn_moments<T> kn_from_lane_xor(const kn_moments<T> &v
     return kn_moments<T>{kn_from_lane_xor(v.n, mask), kn_from_lane_xor(v.mean, mask),
                          kn_from_lane_xor(v.m2, mask)};
 }
-// Over lanes: first the mean of all, then each lane's squared deviations from it. Merging two by two would take a division in
+// Over lanes: first the mean of all, then each lane's squared deviations from it. Merging two by two would take a reciprocal in
 // every step.
 template <class Op, int WIDTH, int FROM = 1, class T>
 __device__ __forceinline__ kn_moments<T> kn_combine_lanes(kn_moments<T> v)
 {
     const T n = kn_combine_lanes<kn_sum, WIDTH, FROM>(v.n);
     const T sum = kn_combine_lanes<kn_sum, WIDTH, FROM>(kn_product(v.n, v.mean)); // by all lanes, also without members
-    const T mean = n == 0 ? 0 : sum / n;
+    const T mean = n == 0 ? 0 : sum * kn_reciprocal(n);
     const T d = v.mean - mean;
     return kn_moments<T>{n, mean, kn_combine_lanes<kn_sum, WIDTH, FROM>(v.m2 + v.n * d * d)};
 }
