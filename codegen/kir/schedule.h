@@ -198,7 +198,7 @@ typedef struct kn_schedule {
      * async copies of its elements of the next group on their way, into shared memory, while it works on one */
     bool prefetch;
     /* ---- combine ---- */
-    /* quotients of f32 that a group has, but those by counts, are computed without division's subroutine for extreme operands:
+    /* quotients of f32 that a group has, but those by a count's reciprocal, are computed without division's subroutine for extreme operands:
      * codegen/emit/cuda/prelude/quotients.cuh */
     bool inline_quotients;
     /* mixed: how many groups' combines are deferred and done together, where only group stores need the results; 0: each

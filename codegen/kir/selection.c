@@ -7,13 +7,24 @@
 
 /* ---- instructions ---- */
 
+/* Threads with vectors of groups have no register to spare for the reciprocal of a count, unless async copies bring these
+ * (docs/lab/short-columns.md). */
+bool kn_divides_by_count(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    return v->level == KN_GROUP && v->dtype == KN_F32 && kn_is_elem(v, KN_OP_DIV) &&
+           kn_is_known_integer(ph, v->in[1]) &&
+           (ph->how.walk != KN_WALK_COLS || ph->how.vec == 1 || ph->how.tpg == 1 ||
+            (ph->how.async && !ph->how.cluster));
+}
+
 static kn_select quotient(const kn_phase *ph, bool fast, const bool *imprecise, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
     const bool single = v->dtype == KN_F32, by_group = kn_value_at(ph, v->in[1])->level == KN_GROUP;
     if (by_group && v->level == KN_ELEMENT && !(fast && single))
         return imprecise[i] ? KN_SELECT_APPROXIMATE_DIVISOR : KN_SELECT_DIVISOR;
-    if (by_group && single && !fast && kn_is_known_integer(ph, v->in[1]))
+    if (!fast && kn_divides_by_count(ph, i))
         return KN_SELECT_DIVISOR;
     if (!fast && kn_is_approximated(ph, imprecise, i))
         return KN_SELECT_APPROXIMATION;

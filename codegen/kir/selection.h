@@ -46,6 +46,9 @@ struct kn_selection {
     const kn_accumulate *reds;
 };
 
+/* Is i a quotient of f32 that a group has, by a count whose reciprocal is computed once? */
+bool kn_divides_by_count(const kn_phase *phase, int i);
+
 /* Selects for a phase, in `a`; fast: fast_math. */
 const kn_selection *kn_select_phase(kn_arena *a, const kn_phase *phase, bool fast);
 

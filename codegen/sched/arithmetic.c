@@ -14,7 +14,7 @@ static bool wants_inline_quotients(const kn_kernel *k, const kn_phase *ph)
     bool any = false;
     for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
-        any = any || (divides(v) && !kn_is_known_integer(ph, v->in[1]));
+        any = any || (divides(v) && !kn_divides_by_count(ph, i));
     }
     return any && ph->how.cluster && !k->fast;
 }
