@@ -314,9 +314,10 @@ check "explain --split: sizes of what is saved" 0 'reads x, m, dy; writes out1' 
     explain split.kiln 'x=f32[64,512]' --split dy --save m --stage schedule,graph --arch sm_80
 check "explain --split of no parameter" 2 "no input 'dz'" explain split.kiln --split dz
 check "run --split, in two" 0 '^out1  f32\[4, 8\]  min=' run split.kiln 'x=f32[4,8]' 'dy=f32[4,8]' --device cpu --split dy
-whole=$("$kiln" run split.kiln 'x=f32[4,8]' 'dy=f32[4,8]' --device cpu)
+# rows that are long enough to be summed alike in all plans
+whole=$("$kiln" run split.kiln 'x=f32[4,80]' 'dy=f32[4,80]' --device cpu)
 for save in m none; do
-    [ "$("$kiln" run split.kiln 'x=f32[4,8]' 'dy=f32[4,8]' --device cpu --split dy --save $save)" = "$whole" ]
+    [ "$("$kiln" run split.kiln 'x=f32[4,80]' 'dy=f32[4,80]' --device cpu --split dy --save $save)" = "$whole" ]
     result $? "run --split --save $save gives what the whole gives"
 done
 check "explain --save alone" 2 'that --split divides' explain split.kiln --save m
