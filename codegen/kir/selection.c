@@ -7,6 +7,26 @@
 
 /* ---- instructions ---- */
 
+/* Is group value i positive, of a size far from overflow and underflow, or else 0, infinite or NaN? So are counts and roots, and
+ * sums of these. */
+static bool is_ordinary(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    if (v->kind == KN_V_CONST)
+        return v->value.f >= 0x1p-80 && v->value.f <= 0x1p80;
+    if (kn_is_elem(v, KN_OP_ADD) || kn_is_elem(v, KN_OP_MAXIMUM))
+        return is_ordinary(ph, v->in[0]) && is_ordinary(ph, v->in[1]);
+    return kn_is_elem(v, KN_OP_SQRT) ||
+           (kn_is_elem(v, KN_OP_CAST) && kn_value_at(ph, v->in[0])->kind == KN_V_EXTENT);
+}
+
+kn_divisor kn_divisor_of(const kn_phase *ph, int i)
+{
+    return !is_ordinary(ph, i)                      ? KN_DIVISOR_ANY
+           : kn_value_at(ph, i)->kind == KN_V_CONST ? KN_DIVISOR_CONSTANT
+                                                    : KN_DIVISOR_ORDINARY;
+}
+
 /* Threads with vectors of groups have no register to spare for the reciprocal of a count, unless async copies bring these
  * (docs/lab/short-columns.md). */
 bool kn_divides_by_count(const kn_phase *ph, int i)

@@ -75,12 +75,16 @@ static bool can_be_short(const kn_phase_plan *plan, const kn_phase *p)
 
 kn_c_mode kn_cpu_mode(const kn_phase_plan *plan, const kn_phase *p)
 {
-    const bool tiled = p->how.transposes.len > 0 && !plan->ordered && kn_groups_of_tile(p) > 0;
-    return choose_cols(plan, p)      ? tiled && kn_c_can_tile_cols(p) ? KN_C_TILED_COLS : KN_C_COLS
-           : choose_squares(plan, p) ? KN_C_TILES
-           : can_be_short(plan, p) ? tiled && kn_c_can_tile_rows(p) ? KN_C_TILED_SHORT : KN_C_SHORT
-           : tiled && kn_c_can_tile_rows(p) ? KN_C_TILED_ROWS
-                                            : KN_C_ROWS;
+    const bool cols = choose_cols(plan, p),
+               tiled = p->how.transposes.len > 0 && !plan->ordered && kn_groups_of_tile(p) > 0 &&
+                       (cols ? kn_c_can_tile_cols(p) : kn_c_can_tile_rows(p));
+    if (cols)
+        return tiled ? KN_C_TILED_COLS : KN_C_COLS;
+    if (choose_squares(plan, p))
+        return KN_C_TILES;
+    if (can_be_short(plan, p))
+        return tiled ? KN_C_TILED_SHORT : KN_C_SHORT;
+    return tiled ? KN_C_TILED_ROWS : KN_C_ROWS;
 }
 
 /* ---- dividing it into units and tasks ---- */

@@ -36,27 +36,6 @@ const char *kn_cuda_operation(kn_cuda_writer *w, kn_op op, kn_dtype t, kn_dtype 
                            nin > 1 ? in[1] : "", nin > 2 ? ", " : "", nin > 2 ? in[2] : "");
 }
 
-/* Is group value i positive, of a size far from overflow and underflow, or else 0, infinite or NaN? So are counts and roots, and
- * sums of these. */
-static bool is_ordinary(const kn_phase *ph, int i)
-{
-    const kn_value *v = kn_value_at(ph, i);
-    if (v->kind == KN_V_CONST)
-        return v->value.f >= 0x1p-80 && v->value.f <= 0x1p80;
-    if (kn_is_elem(v, KN_OP_ADD) || kn_is_elem(v, KN_OP_MAXIMUM))
-        return is_ordinary(ph, v->in[0]) && is_ordinary(ph, v->in[1]);
-    return kn_is_elem(v, KN_OP_SQRT) ||
-           (kn_is_elem(v, KN_OP_CAST) && kn_value_at(ph, v->in[0])->kind == KN_V_EXTENT);
-}
-
-/* What makes the divisor of group value i. */
-static const char *maker_of_divisor(const kn_cuda_writer *w, int i)
-{
-    return !is_ordinary(w->ph, i)                      ? "kn_make_divisor"
-           : kn_value_at(w->ph, i)->kind == KN_V_CONST ? "kn_make_constant_divisor"
-                                                       : "kn_make_ordinary_divisor";
-}
-
 static bool divides_by(const kn_cuda_writer *w, int value, int by)
 {
     const kn_select how = kn_selected_of(w->ph, value)->by;
@@ -67,6 +46,9 @@ static bool divides_by(const kn_cuda_writer *w, int value, int by)
 /* Declares the divisor of group value i, if there are divisions by it. */
 static void define_divisor(kn_cuda_writer *w, int i)
 {
+    static const char *const makers[] = {[KN_DIVISOR_ANY] = "kn_make_divisor",
+                                         [KN_DIVISOR_ORDINARY] = "kn_make_ordinary_divisor",
+                                         [KN_DIVISOR_CONSTANT] = "kn_make_constant_divisor"};
     bool divides = false;
     for (int j = i + 1; j < w->ph->nest.values.len; j++)
         divides = divides || divides_by(w, j, i);
@@ -75,7 +57,7 @@ static void define_divisor(kn_cuda_writer *w, int i)
             w, true,
             kn_cuda_printed(w, "kn_divisor<%s>", kn_cuda_type(kn_value_at(w->ph, i)->dtype)),
             kn_cuda_printed(w, "%s_divisor", kn_cuda_value(w, i)), w->wide[i],
-            kn_cuda_printed(w, "%s(%s)", maker_of_divisor(w, i), kn_cuda_operand(w, i)));
+            kn_cuda_printed(w, "%s(%s)", makers[kn_divisor_of(w->ph, i)], kn_cuda_operand(w, i)));
 }
 
 /* Factor i of 64 bits, as a number of 32. */
