@@ -20,7 +20,7 @@ static bool is_ordinary(const kn_phase *ph, int i)
            (kn_is_elem(v, KN_OP_CAST) && kn_value_at(ph, v->in[0])->kind == KN_V_EXTENT);
 }
 
-kn_divisor kn_divisor_of(const kn_phase *ph, int i)
+kn_divisor_kind kn_divisor_of(const kn_phase *ph, int i)
 {
     return !is_ordinary(ph, i)                      ? KN_DIVISOR_ANY
            : kn_value_at(ph, i)->kind == KN_V_CONST ? KN_DIVISOR_CONSTANT

@@ -48,8 +48,12 @@ struct kn_selection {
 
 /* What is known of group value i as a divisor: nothing; that its reciprocal is no extreme number (but of 0, infinity or NaN),
  * and that it is positive; that it is also a constant. */
-typedef enum kn_divisor { KN_DIVISOR_ANY, KN_DIVISOR_ORDINARY, KN_DIVISOR_CONSTANT } kn_divisor;
-kn_divisor kn_divisor_of(const kn_phase *phase, int i);
+typedef enum kn_divisor_kind {
+    KN_DIVISOR_ANY,
+    KN_DIVISOR_ORDINARY,
+    KN_DIVISOR_CONSTANT
+} kn_divisor_kind;
+kn_divisor_kind kn_divisor_of(const kn_phase *phase, int i);
 
 /* Is i a quotient of f32 that a group has, by a count whose reciprocal is computed once? */
 bool kn_divides_by_count(const kn_phase *phase, int i);
