@@ -20,11 +20,17 @@ static void enter_phase(kn_cuda_writer *w, int p)
     kn_cuda_find_wide(w);
 }
 
+/* The members of a step of whole planes. */
+static const char *step_of_planes(kn_cuda_writer *w)
+{
+    return kn_cuda_printed(w, "(kn_count)p%d_step", w->p);
+}
+
 /* ROWS: the members that the workers of a group take in one step. */
 static const char *block_step(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
-    return ph->how.planes ? kn_cuda_printed(w, "(kn_count)p%d_step", w->p)
+    return ph->how.planes ? step_of_planes(w)
            : kn_shares_block(w->k, ph)
                ? kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * ph->how.vec)
                : kn_cuda_printed(w, "(kn_count)%s", kn_cuda_block_times(w, ph->how.vec));
@@ -403,7 +409,7 @@ static void open_cols(kn_cuda_writer *w)
             kn_cuda_line(
                 w, "const kn_count block_step = %s, stride = block_step * (kn_count)p%d_splits;",
                 w->ph->how.interleaved ? "interleaved"
-                : w->ph->how.planes    ? kn_cuda_printed(w, "(kn_count)p%d_step", w->p)
+                : w->ph->how.planes    ? step_of_planes(w)
                                        : kn_cuda_printed(w, "%d", w->ph->how.tpg),
                 w->p);
     } else {
@@ -430,8 +436,8 @@ static void write_cols(kn_cuda_writer *w)
     const kn_phase *ph = w->ph;
     int lanes = ph->how.lanes;
     int side = kn_transpose_side(ph);
-    const char *rows = ph->how.planes ? kn_cuda_printed(w, "(kn_count)p%d_step", w->p)
-                                      : kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * side);
+    const char *rows =
+        ph->how.planes ? step_of_planes(w) : kn_cuda_printed(w, "(kn_count)%d", ph->how.tpg * side);
     write_locals(w, ONCE_A_BLOCK, "threadIdx.x", "");
     write_shape(w);
     write_tiles(w);
