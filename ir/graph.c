@@ -76,6 +76,7 @@ static size_t payload(const kn_node *n, const void **bytes)
         *bytes = &n->u.value.i;
         return sizeof n->u.value - offsetof(kn_scalar, i);
     case KN_OP_OF_RANK: *bytes = &n->u.part; return sizeof n->u.part;
+    case KN_OP_COPY: *bytes = &n->u.own_nest; return sizeof n->u.own_nest;
     case KN_OP_PERMUTE: *bytes = n->u.perm; return (size_t)n->rank;
     case KN_OP_TAKE: *bytes = &n->u.gather; return sizeof n->u.gather;
     default: break;
@@ -191,6 +192,7 @@ kn_node *kn_reduce_nothing(kn_graph *to, const kn_node *old, kn_node *const *in)
 {
     kn_node n = *old;
     n.op = KN_OP_COPY;
+    n.u.own_nest = false;
     n.nin = 1;
     return kn_node_copy(to, &n, old->op == KN_OP_REDUCE_BY ? in + old->u.reduce.carried : in);
 }
@@ -337,6 +339,8 @@ const kn_node *kn_view_root(const kn_node *n)
         n = n->in[0];
     return n;
 }
+
+bool kn_has_own_nest(const kn_node *n) { return n->op == KN_OP_COPY && n->u.own_nest; }
 
 const kn_node *kn_shown_value(const kn_node *n)
 {

@@ -69,6 +69,7 @@ struct kn_node {
             int exchange; /* a number that it has on all ranks, however they plan; the same for what each has */
             int rank;
         } part;                   /* OF_RANK */
+        bool own_nest; /* COPY: computed in a loop nest of its own, and kept, for others to read a compact array */
         int8_t perm[KN_MAX_RANK]; /* PERMUTE */
         const kn_indexing *index; /* INDEX */
         kn_gathering gather;      /* TAKE */
@@ -227,6 +228,8 @@ const kn_node *kn_view_root(const kn_node *n);
 /* The computed value that `n` shows, itself or with its axes regrouped or in another order, perhaps copied to be an
  * output; NULL for leaves, and for values repeated. */
 const kn_node *kn_shown_value(const kn_node *n);
+/* Is `n` a copy that is computed in a loop nest of its own? */
+bool kn_has_own_nest(const kn_node *n);
 /* Is `n` a copy that is there to be an output? */
 bool kn_is_output_copy(const kn_graph *g, const kn_node *n);
 

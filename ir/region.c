@@ -184,9 +184,18 @@ static bool is_sent_in_time(kn_former *f, int a, int b)
                             "one rank");
 }
 
+/* A copy that has its own loop nest shares it with other such copies alone. */
+static bool have_like_nests(kn_former *f, int a, int b)
+{
+    const bool of_a = kn_has_own_nest(f->forming[a].region->nodes.data[0]);
+    return of_a == kn_has_own_nest(f->forming[b].region->nodes.data[0]) ||
+           kn_region_refuse(f, "one is a compact copy that the other reads",
+                            "an array that does not lie transposed");
+}
+
 bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map)
 {
-    return is_sent_in_time(f, t, s) && (!is_too_long(f, t, s) || refuse_too_long(f)) &&
+    return have_like_nests(f, t, s) && is_sent_in_time(f, t, s) && (!is_too_long(f, t, s) || refuse_too_long(f)) &&
            kn_region_map_axes(f, t, s, map) && kn_region_all_walked(f, t, s, map) &&
            (!kn_region_between(f, t, s) || kn_region_refuse_between(f));
 }
@@ -253,7 +262,8 @@ bool kn_region_merge(kn_former *f, int x, int y)
     int na = f->forming[a].region->nodes.len, nb = f->forming[b].region->nodes.len;
     bool a_first = na != nb ? na > nb : f->forming[a].first < f->forming[b].first;
     int t = a_first ? a : b, s = a_first ? b : a;
-    if (a == b || are_unlike(f, a, b) || is_too_long(f, a, b) || !is_sent_in_time(f, a, b))
+    if (a == b || are_unlike(f, a, b) || is_too_long(f, a, b) || !have_like_nests(f, a, b) ||
+        !is_sent_in_time(f, a, b))
         return false;
     if (!kn_region_map_axes(f, t, s, map)) {
         kn_push(f->a, &f->forming[a].unlike, b);

@@ -81,15 +81,20 @@ void kn_find_uses(kn_graph *g)
     g->used = g->nodes.len;
 }
 
-kn_node *kn_copy_of(kn_graph *g, kn_node *x)
+static kn_node *copy_of(kn_graph *g, kn_node *x, bool own_nest)
 {
     kn_node n = {.op = KN_OP_COPY,
                  .dtype = x->dtype,
                  .rank = x->rank,
                  .shape = x->shape,
                  .nin = 1,
+                 .u.own_nest = own_nest,
                  .loc = x->loc,
                  .name = x->name};
     n.in[0] = x;
     return kn_graph_intern(g, &n);
 }
+
+kn_node *kn_copy_of(kn_graph *g, kn_node *x) { return copy_of(g, x, false); }
+
+kn_node *kn_compact_copy_of(kn_graph *g, kn_node *x) { return copy_of(g, x, true); }

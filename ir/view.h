@@ -35,6 +35,8 @@ bool kn_is_uniform_leaf(const kn_node *n);
 
 /* The elements of a view, or of a leaf, as a value of their own. */
 kn_node *kn_copy_of(kn_graph *g, kn_node *x);
+/* The same in a loop nest of its own. */
+kn_node *kn_compact_copy_of(kn_graph *g, kn_node *x);
 
 static inline const kn_node *kn_base_of(const kn_graph *g, const kn_node *user, int k)
 {

@@ -29,6 +29,14 @@ typedef enum kn_storing {
     KN_STORINGS
 } kn_storing;
 
+/* Are arrays that lie transposed read as they lie, or copied first, to compact ones (codegen/plan/compact.c)? */
+typedef enum kn_reading {
+    KN_READ_BY_COST,
+    KN_READ_AS_LAID_OUT,
+    KN_READ_COPIES,
+    KN_READINGS
+} kn_reading;
+
 /* What max_threads may be; and how many merges can be undone, the first ones. */
 enum { KN_LEAST_LIMIT = 32, KN_MOST_LIMIT = 1024, KN_MOST_UNDONE = 64 };
 
@@ -37,6 +45,7 @@ typedef struct kn_force {
     int cluster; /* blocks of a cluster; 0: the planner chooses */
     kn_reuse reuse;
     kn_storing storing;
+    kn_reading reading;
     int max_threads; /* per block; 0: no limit but the target's */
     /* bit i: the i-th merge of loop nests of what the planner would choose is undone */
     uint64_t undone;

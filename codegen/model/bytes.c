@@ -47,6 +47,47 @@ static double bytes_read(const kn_model *m, const kn_phase *ph, int value)
     return least(each * (double)touched.steps, v->kind == KN_V_GATHER ? all : INFINITY);
 }
 
+/* Of a strided load that no tile turns: how many of its steps, or of its groups where a block takes several at a time, lie between
+ * elements that are neighbours in memory; 0: there are no such neighbours, or other walks. */
+static double steps_between(const kn_model *m, const kn_phase *ph, int value)
+{
+    const kn_access *acc = kn_value_at(ph, value)->access;
+    const int va = kn_phase_vector_axis(ph);
+    const bool rows = ph->how.walk == KN_WALK_ROWS, flat = ph->how.walk == KN_WALK_FLAT;
+    double steps = 1;
+    if (m->target->sm == 0 || va < 0 || llabs(acc->stride[va]) <= 1 || kn_transpose_of(ph, value))
+        return 0;
+    for (int a = (rows ? ph->nest.ngroup : ph->nest.naxes) - 1; a >= 0 && (rows || flat); a--) {
+        if (llabs(acc->stride[a]) == 1)
+            return steps;
+        steps *= (double)ph->nest.axes[a].extent;
+    }
+    return 0;
+}
+
+/* Bytes that a unit could read while it looks up a line of its cache, one a cycle; and those of a line. */
+enum { LOOKUP = 48, LINE = 128 };
+
+/* Counts such a load, of `bytes` in whole sectors for each of its elements. Blocks come back to a sector that their unit's cache
+ * still has, a flat walk also to one that the last cache has. Returns the bytes of DRAM. */
+static double share_sectors(const kn_model *m, const kn_phase *ph, int value, double bytes,
+                            kn_traffic *t)
+{
+    const kn_access *acc = kn_value_at(ph, value)->access;
+    const bool rows = ph->how.walk == KN_WALK_ROWS;
+    const double between = steps_between(m, ph, value), stride = stride_of(m, ph, acc, value);
+    const double at_once = (double)m->k->threads * (rows ? 1.0 / ph->how.tpg : ph->how.vec);
+    if (between == 0)
+        return bytes;
+    const double one = bytes_each(m, acc, 1), each = bytes_each(m, acc, stride);
+    const double in_blocks = least(each / one, most(1, at_once / between));
+    const bool by_blocks = rows || between * m->m->sector > m->m->cache_bytes;
+    const double dram = bytes / (by_blocks ? in_blocks : each / one);
+    t->lookups += LOOKUP * bytes / each * least(1, stride * one / LINE);
+    t->cache += bytes / in_blocks - dram;
+    return dram;
+}
+
 static double bytes_written(const kn_model *m, const kn_phase *ph, int store)
 {
     const kn_access *acc = &ph->nest.stores.data[store].access;
@@ -143,6 +184,7 @@ static void sweep_reads(kn_model *m, const kn_phase *ph, int sweep, double dista
             continue;
         int buf = v->access->buf;
         double bytes = bytes_read(m, ph, i) * (1 - kn_part_on_chip(m->k, ph, i));
+        bytes = share_sectors(m, ph, i, bytes, t);
         double seen = m->seen[buf];
         bool earlier = !t->touched[buf] && seen >= 0;
         double distance = t->touched[buf] ? distance_in_phase : earlier ? swept - seen : -1;

@@ -45,6 +45,7 @@ typedef struct kn_occupancy {
 /* Bytes moved by DRAM, and by the last-level cache instead; of both, those written. */
 typedef struct kn_traffic {
     double memory, cache, written;
+    double lookups;   /* bytes that units could read while they look up lines for single elements */
     double broadcast; /* bytes that all groups share, read by each block */
     double at_once;   /* groups that the machine works on at a time */
     bool *done;       /* per value: it is not loaded again */

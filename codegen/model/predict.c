@@ -373,7 +373,7 @@ static kn_time phase_time(kn_model *m, const kn_phase *ph)
     double all = bytes.memory + bytes.cache, straggling = s.cluster ? m->m->stragglers : 1;
     t.memory = straggling * column_slowdown(m, ph) * bytes.memory / m->rate;
     t.cache = straggling * all / m->m->cache;
-    t.transfer = all / (s.units * m->m->unit);
+    t.transfer = (all + bytes.lookups) / (s.units * m->m->unit);
     double idle = most(1, m->m->threads / (s.blocks_a_unit * m->k->threads));
     t.work = kn_model_all_additions(m, ph) * idle;
     t.work /= s.units * m->m->adds;

@@ -19,10 +19,14 @@ static kn_status plan_one(kn_arena *a, const kn_problem *problem, const kn_probl
     base.sizes = sizes;
     if (pr.explained)
         base.before = kn_census_of_graph(a, written->graph, pr.sizes);
-    if (pr.explained && pr.graph != written->graph)
+    if (pr.explained && pr.graph != written->graph) {
+        const bool cut = pr.graph == written->graph->in_pieces;
         kn_push(a, &base.steps,
-                ((kn_plan_step){"pieces", "parts of outputs, each stored by what computes it",
+                ((kn_plan_step){cut ? "pieces" : "copies",
+                                cut ? "parts of outputs, each stored by what computes it"
+                                    : "arguments that lie transposed, copied first",
                                 kn_census_of_graph(a, pr.graph, pr.sizes)}));
+    }
     KN_TRY(kn_problem_refine(a, &pr));
     if (pr.explained)
         kn_push(a, &base.steps,
@@ -62,54 +66,82 @@ static bool may_cut(const kn_problem *pr)
            !pr->universal && !pr->invariant && !pr->formulas && !pr->choices;
 }
 
-/* The plan whose outputs are in pieces. */
-typedef struct piecewise {
-    kn_arena *a;
-    const kn_problem *cut, *written;
-    kn_plan *plan;
-} piecewise;
+/* The forms of a problem: as written, with its outputs in pieces, with copies of its arguments. */
+enum { MOST_FORMS = 3 };
 
-static kn_status plan_pieces(void *ctx)
+typedef struct forms {
+    kn_arena *a;
+    const kn_problem *written;
+    kn_problem of[MOST_FORMS];
+    int n;
+    int tried; /* plans */
+    /* while they are compared: which, and its plan */
+    int at;
+    kn_plan *plan;
+} forms;
+
+/* Those that nothing forced rules out. */
+static kn_status find_forms(kn_arena *a, const kn_problem *problem, forms *f)
 {
-    piecewise *p = ctx;
-    return plan_one(p->a, p->cut, p->written, &p->plan);
+    const kn_force *force = &problem->force;
+    *f = (forms){.a = a, .written = problem};
+    kn_problem *next = f->of;
+    if (may_cut(problem)) {
+        KN_TRY(kn_problem_cut(a, problem, next));
+        next += force->reading != KN_READ_COPIES;
+    }
+    if (force->storing != KN_STORE_PIECES && force->reading != KN_READ_AS_LAID_OUT)
+        next += kn_problem_compact(a, problem, next);
+    const bool only = (force->storing == KN_STORE_PIECES || force->reading == KN_READ_COPIES) &&
+                      next > f->of;
+    if (!only)
+        *next++ = *problem;
+    f->n = (int)(next - f->of);
+    return KN_OK;
 }
 
-/* Both plans are made, and the quicker one is taken; the whole one if the other has more operations than its budget. That depends on nothing that is forced on loop nests, so that what is is
- * meant for the same ones. */
-static kn_status plan_quicker(kn_arena *a, const kn_problem *problem, const kn_problem *cut,
-                              kn_plan **out)
+static kn_status plan_form(void *ctx)
 {
-    const bool forced = problem->force.text || problem->force.undone || kn_is_forced(problem);
-    kn_problem whole = *problem, parted = *cut;
-    piecewise by = {.a = a, .cut = &parted, .written = problem};
-    whole.force = parted.force = (kn_force){.max_threads = problem->force.max_threads};
-    KN_TRY(plan_one(a, &whole, problem, out));
-    const kn_status status = kn_protect(a, plan_pieces, &by);
-    if (status && status != KN_ARGUMENT)
-        return status;
-    if (status) {
-        kn_clear_error();
-        return forced ? plan_one(a, problem, problem, out) : KN_OK;
+    forms *f = ctx;
+    kn_problem pr = f->of[f->at];
+    pr.force = (kn_force){.max_threads = pr.force.max_threads};
+    return plan_one(f->a, &pr, f->written, &f->plan);
+}
+
+/* The form of the quickest plan, and that plan; one that has more operations than its budget is none. That depends on nothing
+ * that is forced on loop nests, so that what is is meant for the same ones. */
+static kn_status choose_form(forms *f, int *best, kn_plan **plan)
+{
+    double least = 0;
+    for (f->at = f->n - 1; f->at >= 0; f->at--) {
+        const bool as_written = f->at == f->n - 1;
+        const kn_status status = as_written ? plan_form(f) : kn_protect(f->a, plan_form, f);
+        if (status && (as_written || status != KN_ARGUMENT))
+            return status;
+        if (status) {
+            kn_clear_error();
+            continue;
+        }
+        f->tried += f->plan->tried;
+        const double ns = f->plan->ns + copying_ns(f->a, f->written, f->plan);
+        if (as_written || (f->plan->ns <= (*plan)->ns && ns < least * kn_alike)) {
+            *best = f->at;
+            *plan = f->plan;
+            least = ns;
+        }
     }
-    const kn_plan *pieces = by.plan;
-    const double joined = (*out)->ns + copying_ns(a, problem, *out);
-    const bool cuts =
-        pieces->ns <= (*out)->ns && pieces->ns + copying_ns(a, problem, pieces) < joined * kn_alike;
-    const int tried = (*out)->tried + pieces->tried;
-    if (forced)
-        return plan_one(a, cuts ? cut : problem, problem, out);
-    *out = cuts ? by.plan : *out;
-    (*out)->tried = tried;
     return KN_OK;
 }
 
 kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
 {
-    kn_problem cut;
-    if (!may_cut(problem))
-        return plan_one(a, problem, problem, out);
-    KN_TRY(kn_problem_cut(a, problem, &cut));
-    return problem->force.storing == KN_STORE_PIECES ? plan_one(a, &cut, problem, out)
-                                                     : plan_quicker(a, problem, &cut, out);
+    const bool forced = problem->force.text || problem->force.undone || kn_is_forced(problem);
+    forms f;
+    int best = 0;
+    KN_TRY(find_forms(a, problem, &f));
+    if (f.n == 1)
+        return plan_one(a, &f.of[0], problem, out);
+    KN_TRY(choose_form(&f, &best, out));
+    (*out)->tried = f.tried;
+    return forced ? plan_one(a, &f.of[best], problem, out) : KN_OK;
 }

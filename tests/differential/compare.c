@@ -22,6 +22,7 @@ const kn_program_options option_sets[OPTION_SETS] = {
     {.fusion = false, .schedule = "cluster=5"},
     {.fusion = true, .schedule = "tiles"},
     {.fusion = true, .schedule = "resident"},
+    {.fusion = true, .schedule = "copies"},
 };
 
 uint64_t setting(const char *name, uint64_t otherwise)

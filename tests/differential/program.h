@@ -230,7 +230,7 @@ int check_random_programs(const random_programs *r, kn_context *ctx, tally *seen
 uint64_t setting(const char *name, uint64_t otherwise);
 
 /* Fusion on and off, each with every schedule. The first three are fused: as chosen, whole, split. */
-enum { OPTION_SETS = 13 };
+enum { OPTION_SETS = 14 };
 extern const kn_program_options option_sets[OPTION_SETS];
 
 #endif

@@ -194,6 +194,8 @@ static bool pays(const placer *pl, const candidates *c)
 static kn_reuse forced(const placer *pl, const kn_node *x)
 {
     const kn_problem *pr = pl->p->problem;
+    if (kn_has_own_nest(x))
+        return KN_REUSE_KEEP;
     kn_reuse own = pr->choices && pr->choices->reuse ? pr->choices->reuse[x->id] : KN_REUSE_BY_COST;
     if (own != KN_REUSE_BY_COST || pr->force.reuse != KN_REUSE_BY_COST)
         return own != KN_REUSE_BY_COST ? own : pr->force.reuse;
