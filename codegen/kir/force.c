@@ -15,6 +15,8 @@ static const char *const reuses[KN_REUSES] = {
     [KN_REUSE_KEEP] = "keep", [KN_REUSE_RECOMPUTE] = "recompute"};
 static const char *const storings[KN_STORINGS] = {
     [KN_STORE_JOINED] = "joined", [KN_STORE_PIECES] = "pieces"};
+static const char *const groupings[KN_GROUPINGS] = {
+    [KN_GROUP_DIRECT] = "direct", [KN_GROUP_GROUPED] = "grouped"};
 
 /* The number that a text of n characters has between `before` and `behind`; 0: it is none. */
 static int number_in(const char *text, size_t n, const char *before, const char *behind)
@@ -48,6 +50,11 @@ static bool read_choice(const char *text, size_t n, kn_force *force)
     for (int s = KN_STORE_JOINED; s < KN_STORINGS; s++)
         if (is(text, n, storings[s])) {
             force->storing = (kn_storing)s;
+            return true;
+        }
+    for (int g = KN_GROUP_DIRECT; g < KN_GROUPINGS; g++)
+        if (is(text, n, groupings[g])) {
+            force->grouping = (kn_grouping)g;
             return true;
         }
     return false;
@@ -89,7 +96,7 @@ kn_status kn_force_read(const char *text, kn_force *force)
     return kn_fail(
         KN_ARGUMENT,
         "unknown schedule '%s'; there are whole, split, resident, tiles, cluster, cluster=N with N "
-        "from 2 to %d, keep, recompute, pieces, joined, 'at most N threads' with N from %d to %d, 'undo N' with N to "
+        "from 2 to %d, keep, recompute, pieces, joined, grouped, direct, 'at most N threads' with N from %d to %d, 'undo N' with N to "
         "%d, several of these with commas, and behind them the line that explain --stage schedule "
         "prints first",
         text, KN_MOST_CLUSTER, KN_LEAST_LIMIT, KN_MOST_LIMIT, KN_MOST_UNDONE);
@@ -120,6 +127,8 @@ void kn_force_put(kn_text *t, const kn_force *force)
         kn_putf(t, "%s%s", t->len > start ? ", " : "", reuses[force->reuse]);
     if (force->storing != KN_STORE_BY_COST)
         kn_putf(t, "%s%s", t->len > start ? ", " : "", storings[force->storing]);
+    if (force->grouping != KN_GROUP_BY_COST)
+        kn_putf(t, "%s%s", t->len > start ? ", " : "", groupings[force->grouping]);
     if (force->max_threads)
         kn_putf(t, "%sat most %d threads", t->len > start ? ", " : "", force->max_threads);
     if (force->text)

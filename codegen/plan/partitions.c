@@ -64,6 +64,7 @@ kn_partition_key kn_partition_key_of(kn_arena *a, const kn_problem *pr)
         f->cluster,    f->reuse,       f->max_threads, pr->inside && pr->nested};
     put(a, &k, where, sizeof where / sizeof *where);
     put(a, &k, pr->sizes, kn_symbols_count(g->syms));
+    kn_push(a, &k, g->is_grouped);
     kn_push(a, &k, g->outputs.len);
     for (int o = 0; o < g->outputs.len; o++)
         kn_push(a, &k, g->outputs.data[o].place != NULL);

@@ -5,10 +5,31 @@
 
 #include <string.h>
 
-/* The plan of a problem, which is `written` or what that was cut into. */
-static kn_status plan_one(kn_arena *a, const kn_problem *problem, const kn_problem *written,
-                          kn_plan **out)
+/* A problem as it is written, or with its graph in another form. */
+typedef struct form {
+    kn_problem problem;
+    const struct form *of; /* NULL: as it is written */
+    const char *name, *what;
+    bool is_out; /* what is forced asks for another */
+} form;
+
+/* The steps that lead to a form, from the program as it is written. */
+static void record_forms(kn_arena *a, const form *f, kn_plan *plan)
 {
+    const kn_census after = kn_census_of_graph(a, f->problem.graph, f->problem.sizes);
+    if (!f->of) {
+        plan->before = after;
+        return;
+    }
+    record_forms(a, f->of, plan);
+    kn_push(a, &plan->steps, ((kn_plan_step){f->name, f->what, after}));
+}
+
+/* The plan of a form, with this forced. */
+static kn_status plan_one(kn_arena *a, const form *f, const kn_force *force, kn_plan **out)
+{
+    kn_problem forced = f->problem, *problem = &forced;
+    problem->force = *force;
     kn_problem pr = *problem;
     if (pr.universal && pr.force.reuse == KN_REUSE_BY_COST)
         pr.force.reuse = KN_REUSE_RECOMPUTE; /* the cost would depend on the sizes */
@@ -18,11 +39,7 @@ static kn_status plan_one(kn_arena *a, const kn_problem *problem, const kn_probl
     memcpy(sizes, pr.sizes, sizeof *sizes * (size_t)symbols);
     base.sizes = sizes;
     if (pr.explained)
-        base.before = kn_census_of_graph(a, written->graph, pr.sizes);
-    if (pr.explained && pr.graph != written->graph)
-        kn_push(a, &base.steps,
-                ((kn_plan_step){"pieces", "parts of outputs, each stored by what computes it",
-                                kn_census_of_graph(a, pr.graph, pr.sizes)}));
+        record_forms(a, f, &base);
     KN_TRY(kn_problem_refine(a, &pr));
     if (pr.explained)
         kn_push(a, &base.steps,
@@ -55,61 +72,100 @@ static double copying_ns(kn_arena *a, const kn_problem *pr, const kn_plan *plan)
     return ns;
 }
 
-/* May the graph's outputs be stored in pieces? */
-static bool may_cut(const kn_problem *pr)
-{
-    return pr->graph->in_pieces && pr->fusion && pr->force.storing != KN_STORE_JOINED &&
-           !pr->universal && !pr->invariant && !pr->formulas && !pr->choices;
-}
+/* As written, with outputs in pieces, with reductions by the groups of others, with both. */
+enum { MOST_FORMS = 4 };
 
-/* The plan whose outputs are in pieces. */
-typedef struct piecewise {
+typedef struct forms {
     kn_arena *a;
-    const kn_problem *cut, *written;
+    form of[MOST_FORMS];
+    int n;
+    /* while they are compared: which, and its plan */
+    int at;
     kn_plan *plan;
-} piecewise;
+} forms;
 
-static kn_status plan_pieces(void *ctx)
+/* The form that `of` has with reductions by the groups of others. */
+static void add_grouped(forms *f, form *of)
 {
-    piecewise *p = ctx;
-    return plan_one(p->a, p->cut, p->written, &p->plan);
+    const kn_grouping forced = of->problem.force.grouping;
+    if (!of->problem.graph->grouped || forced == KN_GROUP_DIRECT)
+        return;
+    form *new = &f->of[f->n++];
+    *new = (form){of->problem, of, "group", "reductions by the groups of others", of->is_out};
+    new->problem.graph = of->problem.graph->grouped;
+    of->is_out = of->is_out || forced == KN_GROUP_GROUPED;
 }
 
-/* Both plans are made, and the quicker one is taken; the whole one if the other has more operations than its budget. That depends on nothing that is forced on loop nests, so that what is is
- * meant for the same ones. */
-static kn_status plan_quicker(kn_arena *a, const kn_problem *problem, const kn_problem *cut,
-                              kn_plan **out)
+/* All that there are. */
+static kn_status find_forms(kn_arena *a, const kn_problem *pr, forms *f)
 {
-    const bool forced = problem->force.text || problem->force.undone || kn_is_forced(problem);
-    kn_problem whole = *problem, parted = *cut;
-    piecewise by = {.a = a, .cut = &parted, .written = problem};
-    whole.force = parted.force = (kn_force){.max_threads = problem->force.max_threads};
-    KN_TRY(plan_one(a, &whole, problem, out));
-    const kn_status status = kn_protect(a, plan_pieces, &by);
-    if (status && status != KN_ARGUMENT)
-        return status;
-    if (status) {
-        kn_clear_error();
-        return forced ? plan_one(a, problem, problem, out) : KN_OK;
+    const bool cuts = pr->graph->in_pieces && pr->force.storing != KN_STORE_JOINED;
+    form *whole = f->of, *cut;
+    *f = (forms){.a = a, .n = 1};
+    *whole = (form){.problem = *pr};
+    if (!pr->fusion || pr->universal || pr->invariant || pr->formulas || pr->choices)
+        return KN_OK;
+    whole->is_out = cuts && pr->force.storing == KN_STORE_PIECES;
+    add_grouped(f, whole);
+    if (!cuts)
+        return KN_OK;
+    cut = &f->of[f->n++];
+    *cut = (form){*pr, whole, "pieces", "parts of outputs, each stored by what computes it", false};
+    KN_TRY(kn_problem_cut(a, pr, &cut->problem));
+    add_grouped(f, cut);
+    return KN_OK;
+}
+
+static kn_status plan_form(void *ctx)
+{
+    forms *f = ctx;
+    const kn_force unforced = {.max_threads = f->of[f->at].problem.force.max_threads};
+    return plan_one(f->a, &f->of[f->at], &unforced, &f->plan);
+}
+
+/* The form of the quickest plan, and that plan. A later form has to be quicker by more than predictions are alike, and is none
+ * if it has more operations than its budget. This depends on nothing that is forced on loop nests, so that what is is meant
+ * for the same ones. */
+static kn_status choose_form(forms *f, int *best, kn_plan **plan)
+{
+    double least = 0;
+    int tried = 0;
+    for (*plan = NULL, f->at = 0; f->at < f->n; f->at++) {
+        if (f->of[f->at].is_out)
+            continue;
+        const kn_status status = *plan ? kn_protect(f->a, plan_form, f) : plan_form(f);
+        if (status && (status != KN_ARGUMENT || !*plan))
+            return status;
+        if (status) {
+            kn_clear_error();
+            continue;
+        }
+        const double ns = f->plan->ns + copying_ns(f->a, &f->of[f->at].problem, f->plan);
+        tried += f->plan->tried;
+        if (!*plan || (f->plan->ns <= (*plan)->ns && ns < least * kn_alike)) {
+            *best = f->at;
+            *plan = f->plan;
+            least = ns;
+        }
     }
-    const kn_plan *pieces = by.plan;
-    const double joined = (*out)->ns + copying_ns(a, problem, *out);
-    const bool cuts =
-        pieces->ns <= (*out)->ns && pieces->ns + copying_ns(a, problem, pieces) < joined * kn_alike;
-    const int tried = (*out)->tried + pieces->tried;
-    if (forced)
-        return plan_one(a, cuts ? cut : problem, problem, out);
-    *out = cuts ? by.plan : *out;
-    (*out)->tried = tried;
+    (*plan)->tried = tried;
     return KN_OK;
 }
 
 kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
 {
-    kn_problem cut;
-    if (!may_cut(problem))
-        return plan_one(a, problem, problem, out);
-    KN_TRY(kn_problem_cut(a, problem, &cut));
-    return problem->force.storing == KN_STORE_PIECES ? plan_one(a, &cut, problem, out)
-                                                     : plan_quicker(a, problem, &cut, out);
+    const kn_force *force = &problem->force;
+    forms f;
+    int best = 0, left = 0;
+    KN_TRY(find_forms(a, problem, &f));
+    for (int i = 0; i < f.n; i++)
+        if (!f.of[i].is_out) {
+            best = i;
+            left++;
+        }
+    if (left > 1)
+        KN_TRY(choose_form(&f, &best, out));
+    return left == 1 || force->text || force->undone || kn_is_forced(problem)
+               ? plan_one(a, &f.of[best], force, out)
+               : KN_OK;
 }
