@@ -2,7 +2,6 @@
 
 #include "base/work.h"
 #include "ir/build.h"
-#include "ir/pass/pass.h"
 
 /* Larger graphs stay as they are: they are searched for little else. */
 enum { MOST_NODES = 512 };
@@ -23,8 +22,7 @@ static const kn_node *centre_of(const kn_node *x)
     const kn_node *m = x->op == KN_OP_SUB ? kn_view_root(x->in[1]) : NULL;
     if (m && (m->op == KN_OP_DIV || m->op == KN_OP_MUL))
         m = kn_view_root(m->in[0]);
-    return m && kn_ops[m->op].cls == KN_REDUCE &&
-                   kn_view_root(m->in[0]) == kn_view_root(x->in[0])
+    return m && kn_ops[m->op].cls == KN_REDUCE && kn_view_root(m->in[0]) == kn_view_root(x->in[0])
                ? m
                : NULL;
 }
@@ -34,8 +32,8 @@ static bool is_by_index(const kn_node *x)
 {
     if (x->op == KN_OP_AND)
         return is_by_index(x->in[0]) || is_by_index(x->in[1]);
-    return x->op == KN_OP_EQ && (kn_view_root(x->in[0])->op == KN_OP_IOTA ||
-                                 kn_view_root(x->in[1])->op == KN_OP_IOTA);
+    return x->op == KN_OP_EQ &&
+           (kn_view_root(x->in[0])->op == KN_OP_IOTA || kn_view_root(x->in[1])->op == KN_OP_IOTA);
 }
 
 /* May n become a reduction of reductions? Not what is part of a pattern: a mean and its centred squares
@@ -85,7 +83,7 @@ static bool share_elements(grouping *gr, const kn_node *x, const kn_node *y)
 }
 
 /* The axes, part of these, that another reduction reduces elements of x's arrays over: those that leave least to do; of
- * several, the foremost. 0: there are none. */
+ * several, the last, for the sums of rows are in fewer threads than those of columns. 0: there are none. */
 static uint32_t axes_within(grouping *gr, const kn_node *x, uint32_t axes)
 {
     uint32_t best = 0;
@@ -94,7 +92,7 @@ static uint32_t axes_within(grouping *gr, const kn_node *x, uint32_t axes)
         const uint32_t part = r->u.reduce.axes;
         const int more = __builtin_popcount(part) - __builtin_popcount(best);
         kn_work(1);
-        if ((part & axes) == part && part != axes && (more > 0 || (more == 0 && part < best)) &&
+        if ((part & axes) == part && part != axes && (more > 0 || (more == 0 && part > best)) &&
             share_elements(gr, x, r->in[0]))
             best = part;
     }
@@ -160,7 +158,6 @@ kn_graph *kn_graph_grouped(kn_arena *a, const kn_graph *g)
     if (n > MOST_NODES || g->ranks > 1 || !find(&gr, a))
         return NULL;
     kn_graph *made = kn_graph_rewrite(a, g, rewrite, &gr);
-    made = made ? kn_pass_share(a, made) : NULL;
     if (made)
         made->is_grouped = true;
     return made;

@@ -1,5 +1,5 @@
-#include "ir/pass/pass.h"
 #include "ir/grouped.h"
+#include "ir/pass/pass.h"
 #include "ir/pieces.h"
 
 const kn_pass kn_graph_passes[] = {

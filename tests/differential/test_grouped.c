@@ -5,10 +5,10 @@
 #include <stdio.h>
 
 #include "ir/build.h"
-#include "ir/grouped.h"
+#include "ir/pass/pass.h"
 #include "tests/differential/check.h"
 
-enum { PROGRAMS = EFFORT(120, 40), ELEMENTS = 3000, MOST_REDUCTIONS = 3 };
+enum { PROGRAMS = EFFORT(90, 30), ELEMENTS = 3000, MOST_REDUCTIONS = 3 };
 
 static const kn_loc nowhere;
 
@@ -48,8 +48,8 @@ static void add_reductions(kn_graph *g, rng *r, kn_node *x)
     for (int i = 0; i < MOST_REDUCTIONS && axes != (1u << x->rank) - 1; i++) {
         axes |= i && chance(r, 30) ? (1u << x->rank) - 1 : 1u << below(r, x->rank);
         kn_node *y = changed(g, r, x), *in[] = {y, last};
-        const bool less = last && kn_is_float(last->dtype) && y && kn_is_float(y->dtype) &&
-                          chance(r, 30);
+        const bool less =
+            last && kn_is_float(last->dtype) && y && kn_is_float(y->dtype) && chance(r, 30);
         if (less)
             y = kn_build_elem(g, KN_OP_SUB, in, 2, nowhere);
         kn_node *made = y ? reduced(g, r, y, axes) : NULL;
@@ -116,6 +116,52 @@ static void check(const char *device)
     assert_true(n < PROGRAMS || grouped > (int)n / 4);
 }
 
+static double predicted(const program *p, kn_context *ctx, const char *schedule,
+                        const kn_target *target)
+{
+    const kn_program_options o = {.fusion = true, .schedule = schedule};
+    kn_arena a;
+    kn_program *prog;
+    kn_plan *plan = NULL;
+    kn_arena_init(&a, NULL);
+    if (kn_program_create(ctx, p->graph, &o, &prog) != KN_OK ||
+        program_plan(p, prog, target, &a, &plan) != KN_OK)
+        fail_msg("KILN_SEED=%llu: %s", (unsigned long long)p->seed, kn_last_error());
+    const double ns = plan->ns;
+    kn_program_destroy(prog);
+    kn_arena_finish(&a);
+    return ns;
+}
+
+/* What is chosen is predicted to take no longer than what is written, and no longer than by groups but for what plans are
+ * alike by. */
+static void test_choice(void **state)
+{
+    static const char *const archs[] = {"sm_90", "cpu"};
+    (void)state;
+    kn_context *ctx = open_context("cpu");
+    int quicker = 0;
+    for (uint64_t seed = 1; seed <= EFFORT(80, 20); seed++) {
+        kn_arena a;
+        kn_arena_init(&a, NULL);
+        const program *p = made(&a, seed);
+        for (int i = 0; i < 2 && p && has_groups(p); i++) {
+            kn_target target = *ctx->dev->ops->target(ctx->dev);
+            if (i == 0)
+                assert_true(kn_target_of_arch(archs[i], &target));
+            const double ns = predicted(p, ctx, NULL, &target);
+            const double direct = predicted(p, ctx, "direct", &target);
+            if (ns > direct || ns > 1.021 * predicted(p, ctx, "grouped", &target))
+                fail_msg("KILN_SEED=%llu, %s: the slower form is chosen", (unsigned long long)seed,
+                         archs[i]);
+            quicker += ns < direct;
+        }
+        kn_arena_finish(&a);
+    }
+    kn_context_close(ctx);
+    assert_true(quicker > 0);
+}
+
 static void test_cpu(void **state)
 {
     (void)state;
@@ -130,6 +176,7 @@ static void test_emu(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_emu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice), cmocka_unit_test(test_cpu),
+                                       cmocka_unit_test(test_emu)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
