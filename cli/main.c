@@ -30,9 +30,10 @@
     "  --schedule S   how groups are divided: whole; split (over the machine); resident (split, and\n" \
     "                 kept on chip); cluster or cluster=N; tiles (whole, and what lies transposed\n"   \
     "                 through tiles); pieces or joined (outputs of assigned parts, pads and joined\n"  \
-    "                 arrays); copies, or 'in place' (how arguments that lie transposed are read);\n" \
-    "                 or the first line that explain --stage schedule prints, or a line of explain\n"  \
-    "                 --autotune; undo N: without a merge of explain -v\n"                             \
+    "                 arrays); grouped or direct (reductions by the groups of others, or not); copies,\n" \
+    "                 or 'in place' (how arguments that lie transposed are read); or the first line\n"   \
+    "                 that explain --stage schedule prints, or a line of explain --autotune; undo N:\n"  \
+    "                 without a merge of explain -v\n"                                                   \
     "  --reuse R      keep or recompute: what becomes of values that several places need\n"            \
     "  --fast-math    algebra that floating point does not allow, approximate functions\n"             \
     "  --batch-invariant\n"                                                                            \

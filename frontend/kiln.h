@@ -478,8 +478,9 @@ typedef struct kiln_options {
      * of what kiln_explain() gives for the stage "schedule", changed or not, for arguments like those that it was made
      * for: with others, or where it breaks a rule, planning fails with ARGUMENT. Choices and the line may be joined by
      * ", ", the line last; further choices are "keep", "recompute" and "at most N threads", which reuse and max_threads
-     * overrule, "pieces" and "joined", how outputs that are put together are stored, and "undo N", which undoes the
-     * merge of loop nests that a verbose kiln_explain() lists by this number. What autotune learns is kept so. */
+     * overrule, "pieces" and "joined", how outputs that are put together are stored, "grouped" and "direct", whether
+     * reductions are taken by the groups of others, and "undo N", which undoes the merge of loop nests that a verbose
+     * kiln_explain() lists by this number. What autotune learns is kept so. */
     const char *schedule;
     int max_threads;   /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
     const char *reuse; /* what several places need is kept or recomputed. NULL: chosen by cost;

@@ -174,6 +174,9 @@ struct kn_graph {
     /* Of an optimised graph: another one of the same inputs and symbols, whose outputs are stored in pieces. NULL: none of
      * them is made of any. */
     kn_graph *in_pieces;
+    /* Of an optimised graph: another one of the same inputs, outputs and symbols, where reductions are taken by the groups of
+     * others (ir/grouped.h). NULL: none of them can be. */
+    kn_graph *grouped;
     /* Of a refined graph: the uses of its nodes so far, KN_MAX_IN each (ir/view.h). */
     const struct kn_use *uses;
     int used;

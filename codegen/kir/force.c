@@ -17,6 +17,8 @@ static const char *const storings[KN_STORINGS] = {
     [KN_STORE_JOINED] = "joined", [KN_STORE_PIECES] = "pieces"};
 static const char *const readings[KN_READINGS] = {
     [KN_READ_AS_LAID_OUT] = "in place", [KN_READ_COPIES] = "copies"};
+static const char *const groupings[KN_GROUPINGS] = {
+    [KN_GROUP_DIRECT] = "direct", [KN_GROUP_GROUPED] = "grouped"};
 
 /* The number that a text of n characters has between `before` and `behind`; 0: it is none. */
 static int number_in(const char *text, size_t n, const char *before, const char *behind)
@@ -55,6 +57,11 @@ static bool read_choice(const char *text, size_t n, kn_force *force)
     for (int r = KN_READ_AS_LAID_OUT; r < KN_READINGS; r++)
         if (is(text, n, readings[r])) {
             force->reading = (kn_reading)r;
+            return true;
+        }
+    for (int g = KN_GROUP_DIRECT; g < KN_GROUPINGS; g++)
+        if (is(text, n, groupings[g])) {
+            force->grouping = (kn_grouping)g;
             return true;
         }
     return false;
@@ -96,7 +103,8 @@ kn_status kn_force_read(const char *text, kn_force *force)
     return kn_fail(
         KN_ARGUMENT,
         "unknown schedule '%s'; there are whole, split, resident, tiles, cluster, cluster=N with N "
-        "from 2 to %d, keep, recompute, pieces, joined, copies, in place, 'at most N threads' with N from %d to %d, 'undo N' with N to "
+        "from 2 to %d, keep, recompute, pieces, joined, grouped, direct, copies, in place, 'at most N threads' with N from "
+        "%d to %d, 'undo N' with N to "
         "%d, several of these with commas, and behind them the line that explain --stage schedule "
         "prints first",
         text, KN_MOST_CLUSTER, KN_LEAST_LIMIT, KN_MOST_LIMIT, KN_MOST_UNDONE);
@@ -129,6 +137,8 @@ void kn_force_put(kn_text *t, const kn_force *force)
         kn_putf(t, "%s%s", t->len > start ? ", " : "", storings[force->storing]);
     if (force->reading != KN_READ_BY_COST)
         kn_putf(t, "%s%s", t->len > start ? ", " : "", readings[force->reading]);
+    if (force->grouping != KN_GROUP_BY_COST)
+        kn_putf(t, "%s%s", t->len > start ? ", " : "", groupings[force->grouping]);
     if (force->max_threads)
         kn_putf(t, "%sat most %d threads", t->len > start ? ", " : "", force->max_threads);
     if (force->text)

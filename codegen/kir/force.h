@@ -40,12 +40,21 @@ typedef enum kn_reading {
 /* What max_threads may be; and how many merges can be undone, the first ones. */
 enum { KN_LEAST_LIMIT = 32, KN_MOST_LIMIT = 1024, KN_MOST_UNDONE = 64 };
 
+/* Is a reduction taken by the groups of another one (ir/grouped.h)? */
+typedef enum kn_grouping {
+    KN_GROUP_BY_COST,
+    KN_GROUP_DIRECT,
+    KN_GROUP_GROUPED,
+    KN_GROUPINGS
+} kn_grouping;
+
 typedef struct kn_force {
     kn_division division;
     int cluster; /* blocks of a cluster; 0: the planner chooses */
     kn_reuse reuse;
     kn_storing storing;
     kn_reading reading;
+    kn_grouping grouping;
     int max_threads; /* per block; 0: no limit but the target's */
     /* bit i: the i-th merge of loop nests of what the planner would choose is undone */
     uint64_t undone;

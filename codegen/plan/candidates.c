@@ -22,7 +22,9 @@ static const struct {
 static const kn_reuse reuses[] = {KN_REUSE_BY_COST, KN_REUSE_KEEP, KN_REUSE_RECOMPUTE};
 static const int threads[] = {0, 512, 256, 128};
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
-enum { MOST_PLANS = COUNT(divisions) * COUNT(reuses) * COUNT(threads) + KN_MOST_UNDONE };
+enum {
+    MOST_PLANS = COUNT(divisions) * COUNT(reuses) * COUNT(threads) + KN_GROUPINGS + KN_MOST_UNDONE
+};
 
 typedef struct finding {
     const kn_problem *problem;
@@ -127,6 +129,19 @@ static kn_status try_changes(finding *f, int changes, const kn_allocator *from)
     return KN_OK;
 }
 
+/* Reductions as they are written, and by the groups of others. */
+static kn_status try_groupings(finding *f, const kn_allocator *from)
+{
+    const kn_force *own = &f->problem->force;
+    const bool may = f->problem->graph->grouped && !own->text && own->grouping == KN_GROUP_BY_COST;
+    for (int g = KN_GROUP_DIRECT; g < KN_GROUPINGS && may; g++) {
+        f->force = *own;
+        f->force.grouping = (kn_grouping)g;
+        KN_TRY(try_one(f, from));
+    }
+    return KN_OK;
+}
+
 /* Each merge undone, alone: the loop nests of the planner's own choice are not the only ones. */
 static kn_status try_undone(finding *f, const kn_allocator *from)
 {
@@ -150,6 +165,7 @@ kn_status kn_candidates_find(const kn_problem *problem, kn_arena *a, const kn_al
     finding f = {.problem = problem, .most = most, .list = list, .texts = a};
     for (int changes = 0; changes <= MOST_CHANGES; changes++)
         KN_TRY(try_changes(&f, changes, from));
+    KN_TRY(try_groupings(&f, from));
     KN_TRY(try_undone(&f, from));
     *n = f.n;
     return KN_OK;

@@ -32,17 +32,21 @@ static kn_node *read_copies(void *ctx, kn_graph *g, const kn_node *old, kn_node 
     return kn_node_copy(g, old, from);
 }
 
+bool kn_may_compact(const kn_problem *pr)
+{
+    bool any = false;
+    for (int i = 0; i < pr->graph->nodes.len; i++)
+        any = any || is_copied(pr, pr->graph->nodes.data[i]);
+    return any && pr->target->cooperative && pr->fusion && !pr->universal && !pr->invariant &&
+           !pr->formulas && !pr->choices && pr->graph->ranks <= 1;
+}
+
 bool kn_problem_compact(kn_arena *a, const kn_problem *as_laid_out, kn_problem *compact)
 {
-    const kn_graph *g = as_laid_out->graph;
-    bool any = false;
-    if (!as_laid_out->target->cooperative || !as_laid_out->fusion || as_laid_out->universal ||
-        as_laid_out->invariant || as_laid_out->formulas || as_laid_out->choices || g->ranks > 1)
-        return false;
-    for (int i = 0; i < g->nodes.len; i++)
-        any = any || is_copied(as_laid_out, g->nodes.data[i]);
     *compact = *as_laid_out;
+    if (!kn_may_compact(as_laid_out))
+        return false;
     compact->graph =
-        any ? kn_graph_rewrite(a, g, read_copies, (void *)(uintptr_t)as_laid_out) : NULL;
+        kn_graph_rewrite(a, as_laid_out->graph, read_copies, (void *)(uintptr_t)as_laid_out);
     return compact->graph;
 }

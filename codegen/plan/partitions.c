@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "codegen/plan/partition.h"
+#include "codegen/plan/search.h"
 
 /* Partitions that are kept; one more drops all others. No plan depends on which are kept, for a search finds the
  * same. */
@@ -64,7 +65,7 @@ kn_partition_key kn_partition_key_of(kn_arena *a, const kn_problem *pr)
         f->cluster,    f->reuse,       f->max_threads, pr->inside && pr->nested};
     put(a, &k, where, sizeof where / sizeof *where);
     put(a, &k, pr->sizes, kn_symbols_count(g->syms));
-    kn_push(a, &k, g->nodes.len); /* with copies of arguments there are more */
+    kn_push(a, &k, (int64_t)kn_graph_hash(a, g)); /* a program has several forms */
     kn_push(a, &k, g->outputs.len);
     for (int o = 0; o < g->outputs.len; o++)
         kn_push(a, &k, g->outputs.data[o].place != NULL);

@@ -5,10 +5,31 @@
 
 #include <string.h>
 
-/* The plan of a problem, which is `written` or what that was cut into. */
-static kn_status plan_one(kn_arena *a, const kn_problem *problem, const kn_problem *written,
-                          kn_plan **out)
+/* A problem as it is written, or with its graph in another form. */
+typedef struct form {
+    kn_problem problem;
+    const struct form *of; /* NULL: as it is written */
+    const char *name, *what;
+    bool is_out; /* what is forced asks for another */
+} form;
+
+/* The steps that lead to a form, from the program as it is written. */
+static void record_forms(kn_arena *a, const form *f, kn_plan *plan)
 {
+    const kn_census after = kn_census_of_graph(a, f->problem.graph, f->problem.sizes);
+    if (!f->of) {
+        plan->before = after;
+        return;
+    }
+    record_forms(a, f->of, plan);
+    kn_push(a, &plan->steps, ((kn_plan_step){f->name, f->what, after}));
+}
+
+/* The plan of a form, with this forced. */
+static kn_status plan_one(kn_arena *a, const form *f, const kn_force *force, kn_plan **out)
+{
+    kn_problem forced = f->problem, *problem = &forced;
+    problem->force = *force;
     kn_problem pr = *problem;
     if (pr.universal && pr.force.reuse == KN_REUSE_BY_COST)
         pr.force.reuse = KN_REUSE_RECOMPUTE; /* the cost would depend on the sizes */
@@ -18,15 +39,7 @@ static kn_status plan_one(kn_arena *a, const kn_problem *problem, const kn_probl
     memcpy(sizes, pr.sizes, sizeof *sizes * (size_t)symbols);
     base.sizes = sizes;
     if (pr.explained)
-        base.before = kn_census_of_graph(a, written->graph, pr.sizes);
-    if (pr.explained && pr.graph != written->graph) {
-        const bool cut = pr.graph == written->graph->in_pieces;
-        kn_push(a, &base.steps,
-                ((kn_plan_step){cut ? "pieces" : "copies",
-                                cut ? "parts of outputs, each stored by what computes it"
-                                    : "arguments that lie transposed, copied first",
-                                kn_census_of_graph(a, pr.graph, pr.sizes)}));
-    }
+        record_forms(a, f, &base);
     KN_TRY(kn_problem_refine(a, &pr));
     if (pr.explained)
         kn_push(a, &base.steps,
@@ -59,89 +72,128 @@ static double copying_ns(kn_arena *a, const kn_problem *pr, const kn_plan *plan)
     return ns;
 }
 
-/* May the graph's outputs be stored in pieces? */
-static bool may_cut(const kn_problem *pr)
-{
-    return pr->graph->in_pieces && pr->fusion && pr->force.storing != KN_STORE_JOINED &&
-           !pr->universal && !pr->invariant && !pr->formulas && !pr->choices;
-}
-
-/* The forms of a problem: as written, with its outputs in pieces, with copies of its arguments. */
-enum { MOST_FORMS = 3 };
+/* As written, with outputs in pieces, with reductions by the groups of others, with both; each also with copies of arguments. */
+enum { MOST_FORMS = 8 };
 
 typedef struct forms {
     kn_arena *a;
-    const kn_problem *written;
-    kn_problem of[MOST_FORMS];
+    form of[MOST_FORMS];
     int n;
-    int tried; /* plans */
     /* while they are compared: which, and its plan */
     int at;
     kn_plan *plan;
 } forms;
 
-/* Those that nothing forced rules out. */
-static kn_status find_forms(kn_arena *a, const kn_problem *problem, forms *f)
+/* The form that `of` has with reductions by the groups of others. */
+static void add_grouped(forms *f, form *of)
 {
-    const kn_force *force = &problem->force;
-    *f = (forms){.a = a, .written = problem};
-    kn_problem *next = f->of;
-    if (may_cut(problem)) {
-        KN_TRY(kn_problem_cut(a, problem, next));
-        next += force->reading != KN_READ_COPIES;
+    const kn_grouping forced = of->problem.force.grouping;
+    if (!of->problem.graph->grouped || forced == KN_GROUP_DIRECT)
+        return;
+    form *new = &f->of[f->n++];
+    *new = (form){of->problem, of, "group", "reductions by the groups of others", of->is_out};
+    new->problem.graph = of->problem.graph->grouped;
+    of->is_out = of->is_out || forced == KN_GROUP_GROUPED;
+}
+
+/* The form that form i has with copies of its arguments that lie transposed. */
+static bool add_copying(forms *f, int i)
+{
+    form *new = &f->of[f->n];
+    *new = (form){.of = &f->of[i],
+                  .name = "copies",
+                  .what = "arguments that lie transposed, copied first",
+                  .is_out = f->of[i].is_out};
+    const bool is = kn_problem_compact(f->a, &f->of[i].problem, &new->problem);
+    f->n += is;
+    return is;
+}
+
+/* All that there are, but for copies that are not asked for: of these, only the quickest other form's are tried. */
+static kn_status find_forms(kn_arena *a, const kn_problem *pr, forms *f)
+{
+    const bool cuts = pr->graph->in_pieces && pr->force.storing != KN_STORE_JOINED;
+    form *whole = f->of, *cut;
+    *f = (forms){.a = a, .n = 1};
+    *whole = (form){.problem = *pr};
+    if (!pr->fusion || pr->universal || pr->invariant || pr->formulas || pr->choices)
+        return KN_OK;
+    whole->is_out = cuts && pr->force.storing == KN_STORE_PIECES;
+    add_grouped(f, whole);
+    if (cuts) {
+        cut = &f->of[f->n++];
+        *cut = (form){
+            *pr, whole, "pieces", "parts of outputs, each stored by what computes it", false};
+        KN_TRY(kn_problem_cut(a, pr, &cut->problem));
+        add_grouped(f, cut);
     }
-    if (force->storing != KN_STORE_PIECES && force->reading != KN_READ_AS_LAID_OUT)
-        next += kn_problem_compact(a, problem, next);
-    const bool only = (force->storing == KN_STORE_PIECES || force->reading == KN_READ_COPIES) &&
-                      next > f->of;
-    if (!only)
-        *next++ = *problem;
-    f->n = (int)(next - f->of);
+    for (int i = 0, n = f->n; i < n && pr->force.reading == KN_READ_COPIES; i++)
+        f->of[i].is_out |= add_copying(f, i);
     return KN_OK;
 }
 
 static kn_status plan_form(void *ctx)
 {
     forms *f = ctx;
-    kn_problem pr = f->of[f->at];
-    pr.force = (kn_force){.max_threads = pr.force.max_threads};
-    return plan_one(f->a, &pr, f->written, &f->plan);
+    const kn_force unforced = {.max_threads = f->of[f->at].problem.force.max_threads};
+    return plan_one(f->a, &f->of[f->at], &unforced, &f->plan);
 }
 
-/* The form of the quickest plan, and that plan; one that has more operations than its budget is none. That depends on nothing
- * that is forced on loop nests, so that what is is meant for the same ones. */
-static kn_status choose_form(forms *f, int *best, kn_plan **plan)
+/* The quickest plan so far, and its form; ns: with the copies of inputs that it needs. */
+typedef struct quickest {
+    int form;
+    kn_plan *plan;
+    double ns;
+    int tried;
+} quickest;
+
+/* A later form has to be quicker by more than predictions are alike, and is none if it has more operations than its budget. */
+static kn_status try_form(forms *f, int i, quickest *q)
 {
-    double least = 0;
-    for (f->at = f->n - 1; f->at >= 0; f->at--) {
-        const bool as_written = f->at == f->n - 1;
-        const kn_status status = as_written ? plan_form(f) : kn_protect(f->a, plan_form, f);
-        if (status && (as_written || status != KN_ARGUMENT))
-            return status;
-        if (status) {
-            kn_clear_error();
-            continue;
-        }
-        f->tried += f->plan->tried;
-        const double ns = f->plan->ns + copying_ns(f->a, f->written, f->plan);
-        if (as_written || (f->plan->ns <= (*plan)->ns && ns < least * kn_alike)) {
-            *best = f->at;
-            *plan = f->plan;
-            least = ns;
-        }
+    f->at = i;
+    if (f->of[i].is_out)
+        return KN_OK;
+    const kn_status status = q->plan ? kn_protect(f->a, plan_form, f) : plan_form(f);
+    if (status == KN_ARGUMENT && q->plan) {
+        kn_clear_error();
+        return KN_OK;
     }
+    KN_TRY(status);
+    const double ns = f->plan->ns + copying_ns(f->a, &f->of[i].problem, f->plan);
+    q->tried += f->plan->tried;
+    if (!q->plan || (f->plan->ns <= q->plan->ns && ns < q->ns * kn_alike))
+        *q = (quickest){i, f->plan, ns, q->tried};
+    return KN_OK;
+}
+
+/* This depends on nothing that is forced on loop nests, so that what is is meant for the same ones. */
+static kn_status choose_form(forms *f, bool may_copy, quickest *q)
+{
+    for (int i = 0; i < f->n; i++)
+        KN_TRY(try_form(f, i, q));
+    if (may_copy && add_copying(f, q->form))
+        KN_TRY(try_form(f, f->n - 1, q));
+    q->plan->tried = q->tried;
     return KN_OK;
 }
 
 kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
 {
-    const bool forced = problem->force.text || problem->force.undone || kn_is_forced(problem);
+    const kn_force *force = &problem->force;
+    const bool may_copy = force->reading == KN_READ_BY_COST && kn_may_compact(problem);
     forms f;
-    int best = 0;
+    quickest q = {0};
+    int left = 0;
     KN_TRY(find_forms(a, problem, &f));
-    if (f.n == 1)
-        return plan_one(a, &f.of[0], problem, out);
-    KN_TRY(choose_form(&f, &best, out));
-    (*out)->tried = f.tried;
-    return forced ? plan_one(a, &f.of[best], problem, out) : KN_OK;
+    for (int i = 0; i < f.n; i++)
+        if (!f.of[i].is_out) {
+            q.form = i;
+            left++;
+        }
+    if (left > 1 || may_copy)
+        KN_TRY(choose_form(&f, may_copy, &q));
+    *out = q.plan;
+    return !q.plan || force->text || force->undone || kn_is_forced(problem)
+               ? plan_one(a, &f.of[q.form], force, out)
+               : KN_OK;
 }

@@ -1,3 +1,4 @@
+#include "ir/grouped.h"
 #include "ir/pass/pass.h"
 #include "ir/pieces.h"
 
@@ -59,20 +60,41 @@ static kn_graph *run_passes(kn_arena *a, kn_graph *g, bool fast, kn_pass_record 
     return g;
 }
 
-/* The same program with its outputs in pieces; NULL: there are none. */
-typedef struct cut_job {
+/* Another form of the same program; NULL: there is none. */
+typedef struct form_job {
     kn_arena *a;
     const kn_graph *g;
     bool fast;
     kn_graph *made;
-} cut_job;
+} form_job;
 
+/* Its outputs in pieces. */
 static kn_status cut_outputs(void *ctx)
 {
-    cut_job *j = ctx;
+    form_job *j = ctx;
     kn_graph *cut = kn_graph_in_pieces(j->a, j->g);
     j->made = cut ? run_passes(j->a, cut, j->fast, NULL) : NULL;
     return cut && !j->made ? kn_last_status() : KN_OK;
+}
+
+/* Its reductions by the groups of others. */
+static kn_status group_reductions(void *ctx)
+{
+    form_job *j = ctx;
+    kn_graph *grouped = kn_graph_grouped(j->a, j->g);
+    KN_TRY(grouped ? kn_graph_verify(grouped) : KN_OK);
+    j->made = grouped;
+    return KN_OK;
+}
+
+/* Sets *form; NULL where it has more operations than its budget: then the program is as it is written. */
+static kn_status make_form(kn_status (*make)(void *), form_job job, kn_graph **form)
+{
+    const kn_status status = kn_protect(job.a, make, &job);
+    *form = status ? NULL : job.made;
+    if (status == KN_ARGUMENT)
+        kn_clear_error();
+    return status == KN_ARGUMENT ? KN_OK : status;
 }
 
 kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record *records)
@@ -83,12 +105,11 @@ kn_graph *kn_graph_optimise(kn_arena *a, kn_graph *g, bool fast, kn_pass_record 
     if (!made || made == g)
         return made;
     keep_indices(a, g, made);
-    cut_job job = {a, g, fast, NULL};
-    const kn_status status = kn_protect(a, cut_outputs, &job);
-    made->in_pieces = status ? NULL : job.made;
-    if (status && status != KN_ARGUMENT)
+    if (make_form(cut_outputs, (form_job){a, g, fast, NULL}, &made->in_pieces) ||
+        make_form(group_reductions, (form_job){a, made, fast, NULL}, &made->grouped))
         return NULL;
-    if (status)
-        kn_clear_error(); /* more operations than its budget has: the outputs stay whole */
+    kn_graph *cut = made->in_pieces;
+    if (cut && make_form(group_reductions, (form_job){a, cut, fast, NULL}, &cut->grouped))
+        return NULL;
     return made;
 }

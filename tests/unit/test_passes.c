@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/work.h"
+#include "ir/grouped.h"
 #include "ir/interp.h"
 #include "ir/pass/pass.h"
 #include "tests/unit/graphs.h"
@@ -380,6 +381,46 @@ static int count(const kn_graph *g, kn_op op)
     return n;
 }
 
+static kn_graph *grouped(kn_arena *a, kn_graph *g) { return kn_graph_grouped(a, g); }
+
+static void test_grouped(void **state)
+{
+    (void)state;
+    static const pass_case cases[] = {
+        {"x: f32[N, C]", "sum(x * x, axis=1), sum(abs(x))",
+         "sum{1}(multiply(x, x)) as [N]; sum{0}(sum{1}(abs(x))) as []"},
+        /* 16-bit floats are added up in f32 */
+        {"x: f16[N, C]", "max(x, axis=1), sum(x)",
+         "max{1}(x) as [N]; f16(sum{0}(sum{1}(f32(x)))) as []"},
+        {"x: i8[N, C]", "max(x, axis=1), min(x)", "max{1}(x) as [N]; min{0}(min{1}(x)) as []"},
+        /* from the innermost on; of rows and columns the rows */
+        {"x: f32[N, M, C]", "max(x, axis=2), min(x, axis=(1, 2)), sum(x)",
+         "max{2}(x) as [N, M]; min{1}(min{2}(x)) as [N]; sum{0}(sum{1}(sum{2}(x))) as []"},
+        {"x: f32[N, C]", "max(x, axis=0), min(x, axis=1), sum(x)",
+         "max{0}(x) as [C]; min{1}(x) as [N]; sum{0}(sum{1}(x)) as []"},
+        /* what waits for a group may be summed by groups */
+        {"x: f32[N, C]", "sum(exp(x - max(x, axis=1, keepdims=True)))",
+         "sum{0}(sum{1}(exp(subtract(x, max{1}(x))))) as []"},
+    };
+    run(grouped, cases);
+}
+
+/* Of other elements, of the same axes, or part of a pattern. */
+static void test_not_grouped(void **state)
+{
+    (void)state;
+    static const pass_case cases[] = {
+        {"x: f32[N, C], y: f32[N, C]", "sum(x, axis=1), sum(y)", ""},
+        {"x: f32[N, C]", "sum(x, axis=1), sum(exp(x), axis=1)", ""},
+        {"x: f32[N, C]", "sum(x, axis=1), sum(exp(x), axis=0)", ""},
+        {"x: f32[N, C]", "max(x, axis=1), var(x)", ""},
+        {"x: f32[N, C], b: f32[C]", "sum(x + b, axis=0), sum(b)", ""},
+        {"x: f32[N, C]", "max(x, axis=1), mean((x - mean(x)) * (x - mean(x)))", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_null(kn_graph_grouped(&arena, graph_of(cases[i].params, cases[i].expressions)));
+}
+
 static void test_share(void **state)
 {
     (void)state;
@@ -488,6 +529,8 @@ int main(void)
         test(test_sink_all_the_way),
         test(test_sink_gives_up),
         test(test_views),
+        test(test_grouped),
+        test(test_not_grouped),
         test(test_share),
         test(test_pipeline),
         test(test_verifier),
