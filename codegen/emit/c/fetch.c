@@ -1,6 +1,6 @@
 /* What loops that reduce rows fetch ahead. A row is read from memory by one of its sweeps. Were it fetched there alone, memory
  * would idle while the others compute, and their times would add up; so what the next row has is fetched meanwhile, a share
- * by each of these. */
+ * by each of these; and what it writes, for processors read a line before they write to it. */
 #include "codegen/emit/c/writer.h"
 
 static bool *needs_of(const kn_c_writer *w, int sweep)
@@ -48,67 +48,98 @@ static bool is_of_rows(const kn_c_writer *w, int v)
            kn_c_access(w->ph, v)->kind[nest->ngroup - 1] != KN_STRIDE_ZERO;
 }
 
-/* The sweeps that share in fetching v, as bits: those with functions, or if none has, all that reduce. 0: who reads it
- * fetches it. */
-static uint32_t sharing(const kn_c_writer *w, int v)
+/* Does each row write elements of its own so, through the caches? */
+static bool is_to_rows(const kn_c_writer *w, int s)
 {
-    uint32_t all = 0, busy = 0, reads = 0;
-    if (!is_of_rows(w, v))
-        return 0;
+    const kn_nest *nest = &w->ph->nest;
+    const kn_store *st = &nest->stores.data[s];
+    for (int i = 0; i < w->ph->how.transposes.len; i++)
+        if (w->ph->how.transposes.data[i].store && w->ph->how.transposes.data[i].of == s)
+            return false;
+    return kn_c_by_rows(w) && w->one_run && nest->ngroup > 0 && w->store_copy[s] < 0 &&
+           st->kind == KN_STORE_ELEMENT && !st->once && st->access.kind[w->axis] == KN_STRIDE_ONE &&
+           st->access.kind[nest->ngroup - 1] != KN_STRIDE_ZERO && !kn_c_can_stream(w, s);
+}
+
+/* The sweeps that share in fetching, as bits: those with functions, or if none has, all that reduce. *functions: some have. */
+static uint32_t sharing(const kn_c_writer *w, bool *functions)
+{
+    uint32_t all = 0, busy = 0;
     for (int t = 0; t < w->ph->nest.nsweeps && t < 32; t++) {
         bool has_function;
-        reads |= needs_of(w, t)[v] ? 1u << t : 0;
         if (!is_loop(w, t, &has_function))
             continue;
         all |= 1u << t;
         busy |= has_function ? 1u << t : 0;
     }
-    all = busy ? busy : all;
-    return all == (reads & -reads) ? 0 : all;
+    *functions = busy != 0;
+    return busy ? busy : all;
+}
+
+/* The first sweep that reads v, as a bit. */
+static uint32_t first_of(const kn_c_writer *w, int v)
+{
+    for (int t = 0; t < w->ph->nest.nsweeps && t < 32; t++)
+        if (needs_of(w, t)[v])
+            return 1u << t;
+    return 0;
 }
 
 void kn_c_find_shares(kn_c_writer *w)
 {
-    w->fetched = KN_NEW_ARRAY(w->a, uint32_t, w->ph->nest.values.len + 1);
-    for (int v = 0; v < w->ph->nest.values.len && w->axis >= 0; v++)
-        w->fetched[v] = sharing(w, v);
+    const kn_nest *nest = &w->ph->nest;
+    bool functions = false;
+    const uint32_t by = w->axis >= 0 && kn_c_by_rows(w) ? sharing(w, &functions) : 0;
+    w->fetched = KN_NEW_ARRAY(w->a, uint32_t, nest->values.len + 1);
+    w->fetched_to = KN_NEW_ARRAY(w->a, uint32_t, nest->stores.len + 1);
+    for (int v = 0; v < nest->values.len && by; v++)
+        w->fetched[v] = is_of_rows(w, v) && by != first_of(w, v) ? by : 0;
+    for (int s = 0; s < nest->stores.len && by; s++)
+        w->fetched_to[s] = functions && is_to_rows(w, s) ? by : 0;
 }
 
-/* Does the sweep take a share of v? */
-static bool takes_share(const kn_c_writing *g, int v)
+/* Does the sweep take a share of what these sweeps fetch? */
+static bool takes_share(const kn_c_writing *g, uint32_t by)
 {
-    return !g->l.group && g->l.stage < 32 && g->w->fetched[v] >> g->l.stage & 1;
+    return !g->l.group && g->l.stage < 32 && by >> g->l.stage & 1;
+}
+
+/* Where the share of an access begins, whose numbers are from `number` on. */
+static void put_share(kn_c_writing *g, const kn_access *access, int number, uint32_t by,
+                      const char *name, const char *next)
+{
+    kn_c_writer *w = g->w;
+    const int before = __builtin_popcount(by & ((1u << g->l.stage) - 1)); /* sweeps */
+    const int rows = kn_c_rows_at_once(w) > 1 ? g->l.stage + 1 : 1; /* to the next first sweep */
+    const char *type = kn_c_type(w->k->bufs.data[access->buf].dtype);
+    const char *share =
+        before ? kn_c_printed(w, " + n * %d / %d", before, __builtin_popcount(by)) : "";
+    kn_c_line(w, "const char *const %s =", name);
+    kn_c_line(w, "    (const char *)((const %s *)c->buf[%d]%s%s) + %s(c, %s, %d * num[%d]);", type,
+              access->buf, kn_c_origin(w, access, number, false), share, next, type, rows,
+              number + 2 + w->ph->nest.ngroup - 1);
 }
 
 void kn_c_put_shares(kn_c_writing *g)
 {
     kn_c_writer *w = g->w;
-    const int rows =
-        kn_c_rows_at_once(w) > 1 ? g->l.stage + 1 : 1; /* to that whose first sweep comes next */
-    for (int v = 0; v < w->ph->nest.values.len; v++) {
-        if (!takes_share(g, v))
-            continue;
-        const kn_access *access = kn_c_access(w->ph, v);
-        const int number = kn_c_number_of(w->ph, false, v),
-                  before = __builtin_popcount(w->fetched[v] & ((1u << g->l.stage) - 1));
-        const char *type = kn_c_type(kn_c_value_at(g, v)->dtype);
-        const char *share =
-            before ? kn_c_printed(w, " + n * %d / %d", before, __builtin_popcount(w->fetched[v]))
-                   : "";
-        kn_c_line(w, "const char *const next%d =", v);
-        kn_c_line(w,
-                  "    (const char *)((const %s *)c->buf[%d]%s%s) + KN_NEXT(c, %s, %d * num[%d]);",
-                  type, access->buf, kn_c_origin(w, access, number, false), share, type, rows,
-                  number + 2 + w->ph->nest.ngroup - 1);
-    }
+    const kn_phase *p = w->ph;
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (takes_share(g, w->fetched[v]))
+            put_share(g, kn_c_access(p, v), kn_c_number_of(p, false, v), w->fetched[v],
+                      kn_c_printed(w, "next%d", v), "KN_NEXT");
+    for (int s = 0; s < p->nest.stores.len; s++)
+        if (takes_share(g, w->fetched_to[s]))
+            put_share(g, kn_c_store_access(p, s), kn_c_number_of(p, true, s), w->fetched_to[s],
+                      kn_c_printed(w, "to%d", s), "KN_NEXT_TO");
 }
 
 void kn_c_put_fetches(kn_c_writing *g, int loop)
 {
     kn_c_writer *w = g->w;
     for (int v = 0; v < w->ph->nest.values.len && loop == 0; v++)
-        if (takes_share(g, v))
-            kn_c_line(w, "KN_FETCH_SHARE(next%d, from, %s, %d);", v,
+        if (takes_share(g, w->fetched[v]))
+            kn_c_line(w, "KN_FETCH_SHARE(next%d, from, %s, %d, 0);", v,
                       kn_c_type(kn_c_value_at(g, v)->dtype), __builtin_popcount(w->fetched[v]));
         else if (w->fetched[v])
             continue;
@@ -118,4 +149,9 @@ void kn_c_put_fetches(kn_c_writing *g, int loop)
             kn_c_line(w, "KN_FETCH_APART(p%d + from * num[%d], num[%d]);", v,
                       kn_c_number_of(w->ph, false, v) + 2 + w->axis,
                       kn_c_number_of(w->ph, false, v) + 2 + w->axis);
+    for (int s = 0; s < w->ph->nest.stores.len && loop == 0; s++)
+        if (takes_share(g, w->fetched_to[s]))
+            kn_c_line(w, "KN_FETCH_SHARE(to%d, from, %s, %d, 1);", s,
+                      kn_c_type(w->k->bufs.data[kn_c_store_at(g, s)->access.buf].dtype),
+                      __builtin_popcount(w->fetched_to[s]));
 }

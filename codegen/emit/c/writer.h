@@ -49,8 +49,7 @@ typedef struct kn_c_writer {
     int *kept;        /* per value: the row that keeps it; -1 */
     int *over;        /* per value: the store whose memory keeps it, unless that is streamed; -1 */
     int *copy;        /* per value: the array of a block that its lanes are copied to first; -1 */
-    uint32_t *
-        fetched; /* per value: the sweeps that share in fetching what the next row has of it, as bits; 0: none */
+    uint32_t *fetched, *fetched_to; /* per value, per store: sweeps that fetch it ahead, as bits */
     bool *rolled;     /* per value: a gather of two runs, as of roll(): they are copied */
     int *store_copy;  /* per store: the array that they are copied from in the end; -1 */
     int group_arrays; /* arrays of group values, results, accumulators, tiles and copies of lanes; blocks' arrays come behind */
@@ -294,7 +293,7 @@ int kn_c_rows_at_once(const kn_c_writer *w);
 
 /* ---- fetch.c ---- */
 
-/* Sets w->fetched. */
+/* Sets w->fetched and w->fetched_to. */
 void kn_c_find_shares(kn_c_writer *w);
 /* Where the shares of a sweep begin, at the top of its function; and what an iteration over rows' lanes fetches. */
 void kn_c_put_shares(kn_c_writing *g);
