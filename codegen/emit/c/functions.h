@@ -1,6 +1,6 @@
 /* Functions that both generated C and the loops of the CPU device compute in line. They have no branches, so that loops
  * are vectorised, and give the same result at every place of a block. Part of each generated text, so it includes nothing.
- * Errors are below 2 ULP. */
+ * Errors are below 2 ULP, of exp without fused multiply-adds below 2.2. */
 #ifndef KN_CODEGEN_C_FUNCTIONS_H
 #define KN_CODEGEN_C_FUNCTIONS_H
 
@@ -103,24 +103,29 @@ static inline unsigned short kn_F16_from_F32(float x)
 
 /* ---- functions ---- */
 
-/* exp(x) = p * s * s for p = 2^100 exp(r), |r| <= ln(2), and s = 2^(n - 50): an even power of 2 takes one factor where others
- * take two that differ, and the result is rounded once, by the last product. Adding 1.5 * 2^23 rounds to an integer in the low
- * bits. As s has the factor 2^-50, its exponent is that of 0 from n = -77 on, where exp(x) rounds to 0: no product underflows
- * then, at which processors are slow. -107.4 < x < 90. */
-static inline float kn_exp_part(float x, float *s)
+/* exp(x) = p * 2^n for p = exp(r), |r| <= ln(2) / 2. Adding 1.5 * 2^23 rounds x / ln(2) to n, in the low bits, where 152 is
+ * added to it. Gives `scale`, a power of 2, times p, and the bits. */
+static inline float kn_exp_part(float x, float scale, unsigned *bits)
 {
-    const float t = KN_FMA(x, 0x1.715476p-1f, 0x1.8p23f + (127 - 50)),
-                n = t - (0x1.8p23f + (127 - 50));
-    const float r = KN_FMA(n, 4.2438888e-4f, KN_FMA(n, -1.38671875f, x));
-    float p = 0x1.9ba772p+87f;
-    p = KN_FMA(p, r, 0x1.71bedep+90f);
-    p = KN_FMA(p, r, 0x1.1126e8p+93f);
-    p = KN_FMA(p, r, 0x1.5549f0p+95f);
-    p = KN_FMA(p, r, 0x1.555514p+97f);
-    p = KN_FMA(p, r, 0x1.00000cp+99f);
-    p = KN_FMA(p, r, 0x1p+100f);
-    *s = kn_of_bits(kn_bits_of(t) << 23);
-    return KN_FMA(p, r, 0x1p+100f);
+    const float t = KN_FMA(x, 0x1.715476p+0f, 0x1.8p23f + 152), n = t - (0x1.8p23f + 152);
+    const float r = KN_FMA(n, 2.1219444e-4f, KN_FMA(n, -0.693359375f, x));
+    float p = scale * 0x1.0ebc8cp-7f;
+    p = KN_FMA(p, r, scale * 0x1.573b7ep-5f);
+    p = KN_FMA(p, r, scale * 0x1.555d42p-3f);
+    p = KN_FMA(p, r, scale * 0x1.fffdc2p-2f);
+    p = KN_FMA(p, r, scale * 0x1.ffffeep-1f);
+    *bits = kn_bits_of(t);
+    return KN_FMA(p, r, scale);
+}
+
+/* exp(x) = p * s for -105.7 < x < 70, as p has the factor 2^-25: s is normal wherever exp(x) is not 0, and 0 for n = -152. So no
+ * product underflows there, at which processors are slow. */
+static inline float kn_exp_parts(float x, float *s)
+{
+    unsigned bits;
+    const float p = kn_exp_part(x, 0x1p-25f, &bits);
+    *s = kn_of_bits(bits << 23);
+    return p;
 }
 
 /* `limit > x ? limit : x` is one instruction, and gives x if x is NaN. Of a constant limit gcc makes a comparison and a
@@ -131,13 +136,13 @@ static inline float kn_exp_part(float x, float *s)
 #define KN_HIDE(x) (void)(x)
 #endif
 
-/* exp(-107) is 0, and exp(89) infinite. */
-static const float kn_least_exp_f32 __attribute__((unused)) = -107.0f;
+/* exp(-105.4) is 0, and exp(89) infinite. */
+static const float kn_least_exp_f32 __attribute__((unused)) = -105.4f;
 static const float kn_most_exp_f32 __attribute__((unused)) = 89.0f;
 static const double kn_least_exp_f64 __attribute__((unused)) = -747.0;
 static const double kn_most_exp_f64 __attribute__((unused)) = 710.0;
 #define KN_HIDE_LIMITS_f32                                                                         \
-    float kn_least_exp_f32 = -107.0f, kn_most_exp_f32 = 89.0f;                                     \
+    float kn_least_exp_f32 = -105.4f, kn_most_exp_f32 = 89.0f;                                     \
     KN_HIDE(kn_least_exp_f32);                                                                     \
     KN_HIDE(kn_most_exp_f32)
 #define KN_HIDE_LIMITS_f64                                                                         \
@@ -145,19 +150,23 @@ static const double kn_most_exp_f64 __attribute__((unused)) = 710.0;
     KN_HIDE(kn_least_exp_f64);                                                                     \
     KN_HIDE(kn_most_exp_f64)
 
+/* The power of 2 as two factors, the same or 1 : 2, as p has the factor 2^102: the first is 0 from n = -151 on, where the result
+ * rounds to 0. It is rounded once, by the last product. */
+static inline float kn_exp_within_f32(float x, float least, float most)
+{
+    unsigned bits;
+    const float z = most < x ? most : x, p = kn_exp_part(least > z ? least : z, 0x1p102f, &bits);
+    const unsigned half = bits >> 1;
+    return p * kn_of_bits(half << 23) * kn_of_bits((bits - half) << 23);
+}
+/* The same bits of what is not above 0, or is NaN. */
 static inline float kn_exp_from_f32(float x, float least)
 {
     float s;
-    const float p = kn_exp_part(least > x ? least : x, &s);
-    return p * s * s;
-}
-
-static inline float kn_exp_within_f32(float x, float least, float most)
-{
-    return kn_exp_from_f32(most < x ? most : x, least);
+    const float p = kn_exp_parts(least > x ? least : x, &s);
+    return p * s;
 }
 #define kn_exp_f32(x) kn_exp_within_f32(x, kn_least_exp_f32, kn_most_exp_f32)
-/* The same of what is not above 0, or is NaN. */
 #define kn_exp_below_f32(x) kn_exp_from_f32(x, kn_least_exp_f32)
 
 /* 1 - 2 / (exp(2x) + 1), which cancels near 0: there a polynomial. */
@@ -165,8 +174,8 @@ static inline float kn_tanh_f32(float x)
 {
     const float a = __builtin_fabsf(x), z = a > 10.0f ? 20.0f : a + a, w = x * x;
     float s;
-    const float e = kn_exp_part(z, &s);
-    const float far = 1 - 2 / KN_FMA(e * s, s, 1.0f);
+    const float e = kn_exp_parts(z, &s);
+    const float far = 1 - 2 / KN_FMA(e, s, 1.0f);
     float p = -5.70498872745e-3f;
     p = KN_FMA(p, w, 2.06390887954e-2f);
     p = KN_FMA(p, w, -5.37397155531e-2f);
@@ -176,7 +185,8 @@ static inline float kn_tanh_f32(float x)
     return __builtin_copysignf(a < 0.625f ? near : far, x);
 }
 
-/* The same of f64: n = -539 is the first at which it is 0, p has the factor 2^968. */
+/* exp(x) = p * s * s of f64 for p = 2^968 exp(r), |r| <= ln(2), and s = 2^(n - 484): an even power of 2 takes one factor where
+ * others take two that differ. n = -539 is the first at which it is 0. */
 static inline double kn_exp_from_f64(double x, double least)
 {
     const double z = least > x ? least : x;

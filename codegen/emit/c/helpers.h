@@ -36,14 +36,18 @@ typedef double _Complex c128;
     for (u64 i = 0; (step) == 2 && i < 2 * KN_FOLD_LANES * sizeof *(p); i += 64)                   \
     __builtin_prefetch((const char *)(p) + KN_AHEAD + i)
 
-/* What the first sweep over the next row reads, while another sweep computes: so many bytes on, into the second-level cache. */
-#define KN_FETCH_NEXT(p, bytes)                                                                    \
-    for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
-    __builtin_prefetch((const char *)(p) + (bytes) + i, 0, 2)
+/* One of so many shares of what a later row has, or writes, at these lanes, while a sweep computes: into the second-level cache. */
+#define KN_FETCH_SHARE(at, from, type, shares, write)                                              \
+    for (u64 i = 0; i < KN_FOLD_LANES * sizeof(type) / (shares); i += 64)                          \
+    __builtin_prefetch((at) + (u64)(from) * sizeof(type) / (shares) + i, write, 2)
 
 /* Bytes to there, of rows that follow each other by so many elements. */
-#define KN_NEXT(c, p, step)                                                                        \
-    ((c)->parts > 1 || (step) * (i64)sizeof *(p) < KN_AHEAD ? KN_AHEAD : (step) * (i64)sizeof *(p))
+#define KN_NEXT(c, type, step)                                                                     \
+    ((c)->parts > 1 || (step) * (i64)sizeof(type) < KN_AHEAD ? KN_AHEAD                            \
+                                                             : (step) * (i64)sizeof(type))
+
+/* The same of rows that are written, unless they are too long to stay in a cache beside what they are made of. */
+#define KN_NEXT_TO(c, type, step) ((step) * (i64)sizeof(type) > 65536 ? 0 : KN_NEXT(c, type, step))
 
 /* Moves n elements that lie side by side. Few are moved by vectors, for a call takes as long; the last one may take some
  * again. Short rows are written so often that the memory behind them is fetched, too. */

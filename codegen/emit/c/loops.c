@@ -249,17 +249,6 @@ static void put_compared_lanes(kn_c_writing *g)
     }
 }
 
-/* How far the row is whose first sweep comes next. */
-static void put_next_rows(kn_c_writing *g)
-{
-    kn_c_writer *w = g->w;
-    const int ahead = kn_c_rows_at_once(w) > 1 ? g->l.stage + 1 : 1;
-    for (int v = 0; v < w->ph->nest.values.len; v++)
-        if (kn_c_is_read_again(g, v))
-            kn_c_line(w, "const i64 next%d = KN_NEXT(c, p%d, %d * num[%d]);", v, v, ahead,
-                      kn_c_number_of(w->ph, false, v) + 2 + w->ph->nest.ngroup - 1);
-}
-
 /* ---- the top ---- */
 
 /* Constants that are limits, as variables: of those gcc makes one instruction. */
@@ -333,7 +322,7 @@ static void put_top(kn_c_writing *g)
     }
     put_divisors(g);
     put_compared_lanes(g);
-    put_next_rows(g);
+    kn_c_put_shares(g);
     kn_c_put_strides_of_runs(g);
     for (int r = 0; r < p->nest.reds.len && !g->l.group && w->mode == KN_C_COLS; r++) {
         const kn_red *red = &p->nest.reds.data[r];

@@ -1,5 +1,6 @@
 /* Values as expressions of a loop: from memory, from an array, by a name, or by an operation. */
 #include "codegen/emit/c/writer.h"
+#include "codegen/kir/below_max.h"
 
 const char *kn_c_element(kn_c_writing *g, int v)
 {
@@ -139,7 +140,17 @@ static const char *limit(kn_c_writing *g, const kn_value *v, const char *const *
     return NULL;
 }
 
-/* Not above 0: a value less the maximum of its group, and the negative of what has no sign. */
+/* Is it the logarithm of a softmax's sum, in which the maximum adds exp(0)? */
+static bool is_log_of_sum(const kn_phase *p, const kn_value *v)
+{
+    const kn_value *sum = kn_is_elem(v, KN_OP_LOG) ? &p->nest.values.data[v->in[0]] : NULL;
+    if (!sum || sum->kind != KN_V_RESULT)
+        return false;
+    const kn_subtracted_max of = kn_find_subtracted_max(p, sum->index);
+    return of.red >= 0 && of.finite < 0;
+}
+
+/* Not above 0: a value less the maximum of its group, also less the logarithm of their sum, and the negative of what has no sign. */
 static kn_c_sign sign_of(const kn_c_writing *g, int v)
 {
     const kn_value *value = kn_c_value_at(g, v);
@@ -149,10 +160,14 @@ static kn_c_sign sign_of(const kn_c_writing *g, int v)
         return KN_C_UNSIGNED;
     if (value->op == KN_OP_NEG && sign_of(g, value->in[0]) == KN_C_UNSIGNED)
         return KN_C_BELOW;
-    if (value->op != KN_OP_SUB || kn_c_value_at(g, value->in[1])->kind != KN_V_RESULT)
+    if (value->op != KN_OP_SUB)
         return KN_C_ANY;
-    const kn_red *red = &g->w->ph->nest.reds.data[kn_c_value_at(g, value->in[1])->index];
-    return red->op == KN_OP_MAX && !red->by && red->value == value->in[0] ? KN_C_BELOW : KN_C_ANY;
+    const kn_value *by = kn_c_value_at(g, value->in[1]);
+    if (is_log_of_sum(g->w->ph, by))
+        return sign_of(g, value->in[0]) == KN_C_BELOW ? KN_C_BELOW : KN_C_ANY;
+    const kn_red *red = by->kind == KN_V_RESULT ? &g->w->ph->nest.reds.data[by->index] : NULL;
+    return red && red->op == KN_OP_MAX && !red->by && red->value == value->in[0] ? KN_C_BELOW
+                                                                                 : KN_C_ANY;
 }
 
 const char *kn_c_expression(kn_c_writing *g, int i, int loop)

@@ -3,21 +3,6 @@
 
 /* ---- rows ---- */
 
-/* Fetches what later iterations read, or the next row's. */
-static void put_fetches(kn_c_writing *g, int loop)
-{
-    kn_c_writer *w = g->w;
-    for (int v = 0; v < w->ph->nest.values.len && loop == 0; v++)
-        if (kn_c_is_read_again(g, v))
-            kn_c_line(w, "KN_FETCH_NEXT(p%d + from, next%d);", v, v);
-        else if (g->l.way[v] == KN_C_READ && kn_c_is_adjacent(w, v))
-            kn_c_line(w, "KN_FETCH(p%d + from);", v);
-        else if (kn_c_reads(g, v, loop) && kn_c_is_apart(g, v))
-            kn_c_line(w, "KN_FETCH_APART(p%d + from * num[%d], num[%d]);", v,
-                      kn_c_number_of(w->ph, false, v) + 2 + w->axis,
-                      kn_c_number_of(w->ph, false, v) + 2 + w->axis);
-}
-
 /* From `from` to n: compilers see that these are less than a vector of the narrowest elements. */
 static void put_rest(kn_c_writing *g, int loop)
 {
@@ -35,7 +20,7 @@ static void put_adding_loop(kn_c_writing *g, int loop)
     kn_c_line(w, "i64 from = 0;");
     kn_c_open(w, "for (; from + KN_FOLD_LANES <= n; from += KN_FOLD_LANES)");
     kn_c_put_next_run(g);
-    put_fetches(g, loop);
+    kn_c_put_fetches(g, loop);
     kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
     kn_c_close(w);
     if (!kn_c_strings(g))
@@ -53,7 +38,7 @@ static void put_vectors(kn_c_writing *g, int loop)
     kn_c_writer *w = g->w;
     kn_c_line(w, "i64 from = 0;");
     kn_c_open(w, "do");
-    put_fetches(g, loop);
+    kn_c_put_fetches(g, loop);
     kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
     kn_c_close_as(w, "} while ((from += KN_FOLD_LANES) + KN_FOLD_LANES <= n);");
 }

@@ -47,24 +47,6 @@ bool kn_c_reads(const kn_c_writing *g, int v, int loop)
     return uses;
 }
 
-bool kn_c_is_read_again(const kn_c_writing *g, int v)
-{
-    const kn_c_writer *w = g->w;
-    const kn_phase *p = w->ph;
-    int before = 0; /* sweeps that read it */
-    if (!kn_c_by_rows(w) || !w->one_run || p->nest.ngroup == 0 || w->copy[v] >= 0 ||
-        g->l.way[v] != KN_C_READ || kn_c_value_at(g, v)->kind != KN_V_LOAD ||
-        !kn_c_is_adjacent(w, v) || kn_c_access(p, v)->kind[p->nest.ngroup - 1] == KN_STRIDE_ZERO ||
-        !kn_c_adds(g, 0))
-        return false;
-    for (int t = 0; t < g->l.stage; t++) {
-        bool *need = KN_NEW_ARRAY(w->a, bool, p->nest.values.len + 1);
-        kn_phase_needs(p, t, need);
-        before += need[v];
-    }
-    return before == 1;
-}
-
 bool kn_c_is_empty(const kn_c_writing *g, int loop)
 {
     const kn_phase *p = g->w->ph;

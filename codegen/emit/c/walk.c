@@ -584,6 +584,7 @@ void kn_c_put_walk(kn_c_writer *w)
     w->narrow = cols && kn_c_can_be_narrow(p) && !w->ordered;
     kn_c_find_lanes(w);
     place_own(w);
+    kn_c_find_shares(w);
     put_state(w);
     w->folds = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
     w->several = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);

@@ -49,6 +49,7 @@ typedef struct kn_c_writer {
     int *kept;        /* per value: the row that keeps it; -1 */
     int *over;        /* per value: the store whose memory keeps it, unless that is streamed; -1 */
     int *copy;        /* per value: the array of a block that its lanes are copied to first; -1 */
+    uint32_t *fetched, *fetched_to; /* per value, per store: sweeps that fetch it ahead, as bits */
     bool *rolled;     /* per value: a gather of two runs, as of roll(): they are copied */
     int *store_copy;  /* per store: the array that they are copied from in the end; -1 */
     int group_arrays; /* arrays of group values, results, accumulators, tiles and copies of lanes; blocks' arrays come behind */
@@ -284,14 +285,19 @@ bool kn_c_copies(const kn_c_writing *g, int v, int loop);
 bool kn_c_adds_here(const kn_c_writing *g, int r, int loop);
 bool kn_c_adds(const kn_c_writing *g, int loop);
 bool kn_c_shifts(const kn_c_writing *g, int r, int loop);
-/* Does a sweep that reduces rows read v from memory for the second time? It fetches the next row's, "next3" bytes on: sweeps
- * that only write wait for memory as it is. */
-bool kn_c_is_read_again(const kn_c_writing *g, int v);
 /* Where store s writes, of lane `l`. */
 const char *kn_c_store_subscript(kn_c_writing *g, int s, const char *l);
 
 /* How many short rows are under way at once: one for each sweep, or one. */
 int kn_c_rows_at_once(const kn_c_writer *w);
+
+/* ---- fetch.c ---- */
+
+/* Sets w->fetched and w->fetched_to. */
+void kn_c_find_shares(kn_c_writer *w);
+/* Where the shares of a sweep begin, at the top of its function; and what an iteration over rows' lanes fetches. */
+void kn_c_put_shares(kn_c_writing *g);
+void kn_c_put_fetches(kn_c_writing *g, int loop);
 
 /* ---- stream.c ---- */
 
