@@ -17,8 +17,8 @@ typedef struct kn_cpu_bound {
     kn_c_case of;
     kn_c_cut cut;
     int64_t tile_groups, beside, wide; /* as in kn_c_call; wide: of call.wide */
-    size_t slot, row, tile;            /* bytes: of an array of a block, of a row, of a tile's arrays */
-    const int64_t *extents, *numbers;  /* as in kn_c_call, */
+    size_t slot, row, tile; /* bytes: of an array of a block, of a row, of a tile's arrays */
+    const int64_t *extents, *numbers;   /* as in kn_c_call, */
     const int64_t *side, *wide_numbers; /* and those of call.side and call.wide */
 } kn_cpu_bound;
 

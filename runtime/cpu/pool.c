@@ -13,7 +13,7 @@
  * until the next loop, the caller until the last tasks of others. */
 enum {
     SPIN_NS = 50000,
-    PAUSES = 16,   /* between looks at the clock; */
+    PAUSES = 16,    /* between looks at the clock; */
     YIELD_NS = 3000 /* and between offers of the core, which the awaited thread may need */
 };
 
@@ -75,8 +75,7 @@ typedef struct helper {
 static bool needs_help(share *of)
 {
     const int64_t left = of->end - atomic_load_explicit(&of->next, memory_order_relaxed);
-    return left > 1 ||
-           (left == 1 && !atomic_load_explicit(&of->has_begun, memory_order_relaxed));
+    return left > 1 || (left == 1 && !atomic_load_explicit(&of->has_begun, memory_order_relaxed));
 }
 
 /* A thread has the same part of each loop that is like the last one, so that it finds what it left in its cache; then it

@@ -142,7 +142,10 @@ static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents 
         c.parts = e->splits;
         c.part = e->chunk;
     } else if (e->tiles < 0 && !alone && s->divisible && blocks < 4 * across) {
-        const __INT64_TYPE__ least = cols ? 16 : e->run ? c.most : 64, parts = kn_ceiling(4 * across, blocks);
+        const __INT64_TYPE__ least = cols     ? 16
+                                     : e->run ? c.most
+                                              : 64,
+                             parts = kn_ceiling(4 * across, blocks);
         c.part = kn_greater(1, kn_ceiling(kn_ceiling(e->members, parts), least) * least);
         c.parts = kn_greater(1, kn_ceiling(e->members, c.part));
     }
