@@ -144,8 +144,9 @@ static inline int kn_cols_width(const kn_phase *p)
 }
 
 /* A CPU's thread takes no fewer columns, or all; and parts of split columns are so many members, or a multiple: narrow
- * columns lie side by side in a part as they do in a whole (emit/c/cut.h). */
-enum { KN_CPU_COLUMNS = 128, KN_CPU_MEMBERS = 64 };
+ * columns lie side by side in a part as they do in a whole (emit/c/cut.h). Fewer elements are not split: to load and add up
+ * those is not worth a second thread (KN_INLINE_WORK), let alone another phase. */
+enum { KN_CPU_COLUMNS = 128, KN_CPU_MEMBERS = 64, KN_CPU_SPLIT = 16384 };
 
 /* Member axes that a thread steps along: all, but for the packed one. */
 static inline int kn_stepped_axes(const kn_phase *p)

@@ -117,6 +117,8 @@ static kn_range ranges_to_fill(const kn_phase *ph, const kn_target *target, int6
     int64_t all = (cols ? how->cols_per_unit : how->rows_per_unit) * target->units;
     int64_t want = all / blocks; /* one wave */
     int64_t most = kn_ceil_div(ph->nest.members, least);
+    if (!target->sm && !forced && ph->nest.groups * ph->nest.members < KN_CPU_SPLIT)
+        most = 1;
     if (want < 2)
         want = blocks < all || forced ? 2 : 1;
     if (want > most)

@@ -163,12 +163,22 @@ static void cpu_discard(kn_device *base, kn_code *made)
     dev->from.release(dev->from.user, code);
 }
 
+static kn_status cpu_bind(kn_device *dev, kn_arena *a, kn_launch *launch)
+{
+    const kn_cpu_bound *bound;
+    KN_TRY(kn_cpu_bind(a, &of(dev)->machine, (const kn_cpu_code *)launch->code, launch->kernel,
+                       &bound));
+    launch->bound = bound;
+    return KN_OK;
+}
+
 static kn_status cpu_launch(kn_device *dev, const kn_launch *launch, const kn_call *call,
                             void *stream)
 {
     (void)stream;
     __atomic_fetch_add(&dev->launches, 1, __ATOMIC_RELAXED);
-    return kn_cpu_run(&of(dev)->machine, (const kn_cpu_code *)launch->code, launch->kernel, call);
+    return kn_cpu_run(&of(dev)->machine, (const kn_cpu_code *)launch->code, launch->kernel,
+                      launch->bound, call);
 }
 
 static kn_status cpu_time(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx,
@@ -220,6 +230,7 @@ const kn_device_ops kn_cpu_device = {
     .sync = cpu_sync,
     .prepare = cpu_prepare,
     .discard = cpu_discard,
+    .bind = cpu_bind,
     .launch = cpu_launch,
     .time = cpu_time,
     .identify = cpu_identify,

@@ -13,6 +13,8 @@ enum {
 
 _Static_assert((int)KN_CPU_MEMBERS % (int)KN_SIDE == 0,
                "members lie side by side in a part as in a whole");
+_Static_assert(2 * (int)KN_CPU_SPLIT == (int)KN_INLINE_WORK,
+               "what is split is worth several threads");
 _Static_assert((int)KN_LEAST_COLUMNS == (int)KN_CPU_COLUMNS,
                "what is split is what tiles leave idle");
 

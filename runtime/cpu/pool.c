@@ -1,5 +1,6 @@
 #include "runtime/cpu/pool.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -10,14 +11,19 @@
 
 /* How long a thread spins before it sleeps, about what sleeping and waking take (measured: docs/lab/compiled-cpu.md): a helper
  * until the next loop, the caller until the last tasks of others. */
-enum { SPIN_NS = 50000, PAUSES = 16 /* between looks at the clock */ };
+enum {
+    SPIN_NS = 50000,
+    PAUSES = 16,    /* between looks at the clock; */
+    YIELD_NS = 3000 /* and between offers of the core, which the awaited thread may need */
+};
 
-/* The gate of a loop: how many helpers are in it, whether others may join, and above that which loop it is. Loops of a few
- * microseconds begin and end by it alone: locks are for threads that sleep. */
+/* The gate of a loop: how many helpers are in it, whether the caller sleeps until they are done, whether others may join, and
+ * above that which loop it is. Loops of a few microseconds begin and end by it alone: locks are for threads that sleep. */
+#define WAITS ((uint64_t)1 << 30)
 #define OPEN ((uint64_t)1 << 31)
 #define LOOP ((uint64_t)1 << 32) /* one more */
 static uint64_t loop_of(uint64_t gate) { return gate / LOOP; }
-static uint64_t inside(uint64_t gate) { return gate % OPEN; }
+static uint64_t inside(uint64_t gate) { return gate % WAITS; }
 
 /* The header of a borrowed block, as large as the alignment, so that the block is aligned. */
 typedef union block {
@@ -32,6 +38,7 @@ typedef union block {
 typedef struct share {
     _Alignas(64) _Atomic int64_t next;
     int64_t end;
+    atomic_bool has_begun; /* the thread whose they are */
 } share;
 
 struct kn_pool {
@@ -43,8 +50,7 @@ struct kn_pool {
     pthread_mutex_t turn; /* held by the caller whose loop it is */
     pthread_mutex_t lock; /* with it threads go to sleep, and are woken */
     pthread_cond_t wake, done;
-    atomic_int sleepers; /* helpers that wait for `wake`, or are about to; */
-    atomic_bool waits;   /* and so does the caller for `done` */
+    atomic_int sleepers; /* helpers that wait for `wake`, or are about to */
     bool closing;        /* guarded by the lock */
 
     pthread_mutex_t lending;
@@ -64,14 +70,24 @@ typedef struct helper {
     int number;
 } helper;
 
+/* Should another thread take tasks of this share? The last one is left to whose it is, if that works: it begins it soon, and has
+ * in its cache what the task writes. A look alone, for who adds takes the line from the thread that works on it. */
+static bool needs_help(share *of)
+{
+    const int64_t left = of->end - atomic_load_explicit(&of->next, memory_order_relaxed);
+    return left > 1 || (left == 1 && !atomic_load_explicit(&of->has_begun, memory_order_relaxed));
+}
+
 /* A thread has the same part of each loop that is like the last one, so that it finds what it left in its cache; then it
  * helps others. */
 static void work(kn_pool *pool, int me, void *scratch)
 {
     const int threads = pool->started + 1;
+    atomic_store_explicit(&pool->shares[me].has_begun, true, memory_order_relaxed);
     for (int i = 0; i < threads; i++) {
         share *of = &pool->shares[(me + i) % threads];
         for (int64_t task;
+             (i == 0 || needs_help(of)) &&
              (task = atomic_fetch_add_explicit(&of->next, 1, memory_order_relaxed)) < of->end;)
             pool->fn(pool->ctx, task, scratch);
     }
@@ -83,6 +99,7 @@ static void divide(kn_pool *pool, int64_t tasks)
     const int64_t each = tasks / threads, more = tasks % threads;
     for (int64_t i = 0, from = 0; i < threads; i++) {
         atomic_store_explicit(&pool->shares[i].next, from, memory_order_relaxed);
+        atomic_store_explicit(&pool->shares[i].has_begun, false, memory_order_relaxed);
         pool->shares[i].end = from += each + (i < more);
     }
 }
@@ -94,22 +111,37 @@ static void pause_briefly(void)
 #endif
 }
 
-/* Has a thread that paused `pauses` times since `began` spun for long enough? */
-static bool has_spun(uint64_t began, int pauses)
+/* A thread that waits. */
+typedef struct waiter {
+    int pauses;
+    uint64_t began, offered;
+} waiter;
+
+/* Pauses; false: it has waited for long enough. */
+static bool spin(waiter *w)
 {
-    return pauses % PAUSES == 0 && kn_clock_ns() - began > SPIN_NS;
+    pause_briefly();
+    if (++w->pauses % PAUSES)
+        return true;
+    const uint64_t now = kn_clock_ns();
+    if (w->pauses == PAUSES)
+        w->began = w->offered = now;
+    if (now - w->offered > YIELD_NS) {
+        sched_yield();
+        w->offered = now;
+    }
+    return now - w->began < SPIN_NS;
 }
 
 /* Waits for a loop that is not `seen`; false: the pool closes. */
 static bool wait_for_loop(kn_pool *pool, uint64_t seen)
 {
     /* Often the next loop begins soon, so spin before sleeping. */
-    const uint64_t began = kn_clock_ns();
-    for (int i = 0; !has_spun(began, i); i++) {
+    waiter me = {0};
+    do
         if (loop_of(atomic_load_explicit(&pool->gate, memory_order_relaxed)) != seen)
             return true;
-        pause_briefly();
-    }
+    while (spin(&me));
     pthread_mutex_lock(&pool->lock);
     atomic_fetch_add(&pool->sleepers,
                      1); /* then looks at the gate: who opens it does the reverse */
@@ -136,7 +168,7 @@ static bool join(kn_pool *pool, uint64_t *seen)
 static void leave(kn_pool *pool)
 {
     const uint64_t gate = atomic_fetch_sub(&pool->gate, 1);
-    if (inside(gate) > 1 || !atomic_load(&pool->waits))
+    if (inside(gate) > 1 || !(gate & WAITS))
         return;
     pthread_mutex_lock(&pool->lock);
     pthread_cond_signal(&pool->done);
@@ -216,17 +248,16 @@ static void close_gate(kn_pool *pool)
 {
     if (inside(atomic_fetch_and(&pool->gate, ~OPEN)) == 0)
         return;
-    const uint64_t began = kn_clock_ns();
-    for (int i = 0; !has_spun(began, i); i++) {
+    waiter me = {0};
+    do
         if (inside(atomic_load(&pool->gate)) == 0)
             return;
-        pause_briefly();
-    }
+    while (spin(&me));
     pthread_mutex_lock(&pool->lock);
-    atomic_store(&pool->waits, true); /* then looks at the gate: who leaves does the reverse */
+    atomic_fetch_or(&pool->gate, WAITS);
     while (inside(atomic_load(&pool->gate)) > 0)
         pthread_cond_wait(&pool->done, &pool->lock);
-    atomic_store(&pool->waits, false);
+    atomic_fetch_and(&pool->gate, ~WAITS);
     pthread_mutex_unlock(&pool->lock);
 }
 

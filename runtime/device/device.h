@@ -46,8 +46,9 @@ typedef struct kn_grid {
 typedef struct kn_launch {
     const kn_kernel *kernel; /* structure and numbers */
     kn_code *code;
-    kn_grid grid;     /* devices that run source */
-    kn_params params; /* the same */
+    kn_grid grid;      /* devices that run source */
+    kn_params params;  /* the same */
+    const void *bound; /* what bind() worked out of the kernel's numbers */
 } kn_launch;
 
 /* What a device knows of a parameter of a user's own kernel. */
@@ -109,6 +110,8 @@ typedef struct kn_device_ops {
     void (*discard)(kn_device *dev, kn_code *code);
     /* The shape of launches of `kernel`; NULL on devices that run no source. */
     void (*grid)(const kn_device *dev, const kn_code *code, const kn_kernel *kernel, kn_grid *grid);
+    /* Works out of a kernel's numbers what all its launches have in common, in arena `a`; NULL: nothing. */
+    kn_status (*bind)(kn_device *dev, kn_arena *a, kn_launch *launch);
     kn_status (*launch)(kn_device *dev, const kn_launch *launch, const kn_call *call, void *stream);
 
     /* Raw kernels: `text` is CUDA source with a kernel `entry` (a __global__ function, extern "C" or not,

@@ -20,6 +20,8 @@ COLUMNS = [
     ("sum(x, axis=0)", "100000,128", True),
     ("sum(x, axis=0)", "100000,512", False),  # two tiles at least
     ("sum(x, axis=0)", "100,64", False),  # too little
+    ("(x - mean(x, axis=0)) / sqrt(var(x, axis=0))", "256,56", False),  # not worth a second thread
+    ("(x - mean(x, axis=0)) / sqrt(var(x, axis=0))", "1024,56", True),
 ]
 
 QUOTIENT = """def f(keep: bool[N, C], x: bf16[N, C], g: f32[C], dy: bf16[N, C]):

@@ -275,7 +275,7 @@ static inline void run_on(kn_device *dev, world *w)
     kn_call call = {.bufs = w->bufs, .scalars = w->scalars};
     kn_launch launch;
     if (dev->ops->prepare(dev, w->k, &code) != KN_OK ||
-        kn_launch_make(w->k->arena, dev, w->k, code, &launch) != KN_OK ||
+        kn_launch_make(&w->arena, dev, w->k, code, &launch) != KN_OK ||
         dev->ops->launch(dev, &launch, &call, NULL) != KN_OK)
         fail_msg("%s", kn_last_error());
     dev->ops->discard(dev, code);

@@ -73,11 +73,24 @@ static inline int kn_by_cols(int walks_cols, __INT64_TYPE__ groups, __INT64_TYPE
     return members < KN_FEW_MEMBERS && groups / 4 > members;
 }
 
-/* Columns of a tile: as many tiles as threads, or as leave each KN_LEAST_COLUMNS, and all as wide, up to whole 32. */
-static inline __INT64_TYPE__ kn_even_columns(__INT64_TYPE__ groups, __INT64_TYPE__ beside)
+/* Columns of a tile, `most` at most: as many tiles for each thread, or as leave each KN_LEAST_COLUMNS, and all as wide, up to
+ * whole 32. */
+static inline __INT64_TYPE__ kn_even_columns(__INT64_TYPE__ most, __INT64_TYPE__ groups,
+                                             __INT64_TYPE__ beside)
 {
-    const __INT64_TYPE__ most = kn_greater(KN_LEAST_COLUMNS, kn_ceiling(groups, beside * 64) * 64);
-    return kn_ceiling(groups, kn_greater(1, kn_ceiling(groups, most)) * 32) * 32;
+    const __INT64_TYPE__ each = kn_ceiling(kn_ceiling(groups, most), beside) * beside,
+                         least = kn_greater(KN_LEAST_COLUMNS, kn_ceiling(groups, each * 64) * 64);
+    return kn_lesser(most, kn_ceiling(groups, kn_greater(1, kn_ceiling(groups, least)) * 32) * 32);
+}
+
+/* Units of a task, about `least`: all tasks have as many, and all threads as many tasks. */
+static inline __INT64_TYPE__ kn_even_tasks(__INT64_TYPE__ units, __INT64_TYPE__ least,
+                                           __INT64_TYPE__ threads)
+{
+    __INT64_TYPE__ tasks = kn_ceiling(units, kn_greater(1, least));
+    if (tasks > threads)
+        tasks = kn_ceiling(tasks, threads) * threads;
+    return kn_ceiling(units, kn_greater(1, tasks));
 }
 
 /* Divides long runs along the last lane axis evenly, so that no block spans the end of one. */
@@ -112,7 +125,7 @@ static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents 
     __INT64_TYPE__ blocks = e->groups; /* rows, or tiles of groups */
     c.most = cols ? s->col_lanes : s->row_lanes;
     if (cols && !alone) /* enough tiles for all threads; no result depends on it */
-        c.most = kn_lesser(c.most, kn_even_columns(e->groups, beside));
+        c.most = kn_even_columns(c.most, e->groups, beside);
     if (cols && s->kept) /* the row buffers of a tile */
         c.most = kn_greater(1, kn_lesser(c.most, s->kept / kn_greater(1, e->members)));
     if (!cols && s->divisible)
@@ -129,15 +142,21 @@ static inline kn_c_cut kn_cut(const kn_c_shape *s, int cols, const kn_c_extents 
         c.parts = e->splits;
         c.part = e->chunk;
     } else if (e->tiles < 0 && !alone && s->divisible && blocks < 4 * across) {
-        const __INT64_TYPE__ least = cols ? 16 : c.most, parts = kn_ceiling(4 * across, blocks);
+        const __INT64_TYPE__ least = cols     ? 16
+                                     : e->run ? c.most
+                                              : 64,
+                             parts = kn_ceiling(4 * across, blocks);
         c.part = kn_greater(1, kn_ceiling(kn_ceiling(e->members, parts), least) * least);
         c.parts = kn_greater(1, kn_ceiling(e->members, c.part));
     }
     c.units = blocks * c.parts;
     const double unit_work = work / (double)kn_greater(1, c.units) + 1;
-    c.per_task = alone ? kn_greater(1, c.units)
-                       : kn_greater(kn_greater(1, c.units / (KN_TASKS_A_THREAD * across)),
-                                    (__INT64_TYPE__)(KN_TASK_WORK / unit_work));
+    c.per_task = alone ? c.units
+                       : kn_even_tasks(c.units,
+                                       kn_greater(c.units / (KN_TASKS_A_THREAD * across),
+                                                  (__INT64_TYPE__)(KN_TASK_WORK / unit_work)),
+                                       across);
+    c.per_task = kn_greater(1, c.per_task);
     c.several = !alone && c.units > c.per_task;
     c.stream = (double)e->groups * (double)e->members * s->moved >= e->stream;
     return c;
