@@ -175,8 +175,8 @@ bool kn_may_batch_groups(const kn_phase *p)
         loads = loads || (load && h->where == KN_KEEP_REGISTERS);
         taken = taken || (!load && kn_same_for_groups(p, kn_value_at(p, h->room)));
     }
-    return loads && !taken && p->how.walk == KN_WALK_ROWS && p->how.steps && !p->how.mixed && !p->how.split &&
-           !p->how.cluster && !p->how.tile && !p->how.unaligned && !p->how.tail &&
+    return loads && !taken && p->how.walk == KN_WALK_ROWS && p->how.steps && !p->how.mixed &&
+           !p->how.split && !p->how.cluster && !p->how.tile && !p->how.unaligned && !p->how.tail &&
            !kn_edges_in_one_step(p);
 }
 

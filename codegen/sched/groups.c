@@ -16,7 +16,8 @@ enum {
 static bool is_of_group(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
-    return v->kind == KN_V_LOAD && kn_kept(ph, i) == KN_KEEP_REGISTERS && !kn_same_for_groups(ph, v);
+    return v->kind == KN_V_LOAD && kn_kept(ph, i) == KN_KEEP_REGISTERS &&
+           !kn_same_for_groups(ph, v);
 }
 
 /* Registers, and bytes, that a thread loads of a group. */
@@ -90,8 +91,9 @@ void kn_batch_groups(kn_kernel *k, kn_phase *ph, const kn_target *target)
         return;
     const double several = groups_of_thread(k, ph, target);
     const int left = free_words(k, ph, target);
-    while (2 * groups <= KN_MOST_GROUPS && 2 * groups <= several && (2 * groups - 1) * words <= left &&
-           2 * groups * bytes <= BYTES && 2 * groups * computed <= MOST_ADDITIONS)
+    while (2 * groups <= KN_MOST_GROUPS && 2 * groups <= several &&
+           (2 * groups - 1) * words <= left && 2 * groups * bytes <= BYTES &&
+           2 * groups * computed <= MOST_ADDITIONS)
         groups *= 2;
     ph->how.groups = groups > 1 ? groups : 0;
     if (several > 1)

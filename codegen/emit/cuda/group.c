@@ -35,8 +35,7 @@ void kn_cuda_open_groups_of_block(kn_cuda_writer *w)
     const int groups = w->ph->how.groups;
     const char *at_once = kn_cuda_groups_at_once(w), *first = groups ? "batch" : "first",
                *times = groups ? kn_cuda_printed(w, " * %d", groups) : "";
-    kn_cuda_open(w,
-                 "for (kn_count %s = (kn_count)%s * %s; %s < work; %s += (kn_count)%s * %s%s)",
+    kn_cuda_open(w, "for (kn_count %s = (kn_count)%s * %s; %s < work; %s += (kn_count)%s * %s%s)",
                  first, w->block, at_once, first, first, w->blocks, at_once, times);
 }
 
@@ -74,10 +73,10 @@ void kn_cuda_open_batch_of_groups(kn_cuda_writer *w)
                  kn_cuda_groups_at_once(w));
     kn_cuda_guarded(w, "!(first < work)", "break;");
     for (int i = 0; i < w->ph->nest.values.len; i++) {
-        if (!is_of_batch(w, i))
-            continue;
-        kn_cuda_line(w, "auto &%s = %s[turn];", kn_cuda_registers(w, i), of_batch(w, i));
-        w->declared[i] = true;
+        if (is_of_batch(w, i))
+            kn_cuda_line(w, "auto &%s = %s[turn];", kn_cuda_registers(w, i), of_batch(w, i));
+        /* what the loads' loop has declared besides is out of scope */
+        w->declared[i] = is_of_batch(w, i) || kn_is_hoisted(w->ph, i);
     }
 }
 
