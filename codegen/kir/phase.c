@@ -140,7 +140,8 @@ bool kn_same_for_groups(const kn_phase *p, const kn_value *v)
 
 bool kn_is_hoisted(const kn_phase *p, int value)
 {
-    return (p->how.mixed || p->how.hoisted) && kn_kept(p, value) == KN_KEEP_REGISTERS &&
+    const bool stays = p->how.mixed || p->how.hoisted || (p->how.groups && !p->how.by_run);
+    return stays && kn_kept(p, value) == KN_KEEP_REGISTERS &&
            kn_same_for_groups(p, kn_value_at(p, value));
 }
 
@@ -161,8 +162,22 @@ bool kn_is_prefetched(const kn_phase *p, int value)
 
 bool kn_is_prefetched_of_group(const kn_phase *p, int value)
 {
-    return p->how.mixed && p->how.prefetch && kn_value_at(p, value)->kind == KN_V_LOAD &&
-           kn_value_at(p, value)->level == KN_GROUP;
+    return ((p->how.mixed && p->how.prefetch) || p->how.groups) &&
+           kn_value_at(p, value)->kind == KN_V_LOAD && kn_value_at(p, value)->level == KN_GROUP;
+}
+
+bool kn_may_batch_groups(const kn_phase *p)
+{
+    bool loads = false, taken = false; /* is what stays for all groups overwritten? */
+    for (int i = 0; i < p->how.holds.len; i++) {
+        const kn_hold *h = &p->how.holds.data[i];
+        const bool load = kn_value_at(p, h->value)->kind == KN_V_LOAD;
+        loads = loads || (load && h->where == KN_KEEP_REGISTERS);
+        taken = taken || (!load && kn_same_for_groups(p, kn_value_at(p, h->room)));
+    }
+    return loads && !taken && p->how.walk == KN_WALK_ROWS && p->how.steps && !p->how.mixed &&
+           !p->how.split && !p->how.cluster && !p->how.tile && !p->how.unaligned && !p->how.tail &&
+           !kn_edges_in_one_step(p);
 }
 
 bool kn_may_batch(const kn_phase *p, int value)

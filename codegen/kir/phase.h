@@ -390,8 +390,12 @@ bool kn_is_hoisted(const kn_phase *p, int value);
  * Do they? */
 bool kn_may_prefetch(const kn_phase *p, int value);
 bool kn_is_prefetched(const kn_phase *p, int value);
-/* Is it a load of a group's own that is loaded as early, into a register? */
+/* Is it a load of a group's own that is loaded as early, into a register; of batches of groups, with their elements? */
 bool kn_is_prefetched_of_group(const kn_phase *p, int value);
+/* Can all loads of several groups come before the first of these is worked on: are they in registers, and no more to a group
+ * than its steps? */
+enum { KN_MOST_GROUPS = 8 };
+bool kn_may_batch_groups(const kn_phase *p);
 /* Can the loads of value i's elements for several steps be done before the first of these steps? */
 bool kn_may_batch(const kn_phase *p, int value);
 

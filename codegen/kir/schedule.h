@@ -141,6 +141,10 @@ typedef struct kn_schedule {
     /* ROWS, COLS: the most steps of a thread, unrolled, so that registers can keep values; 0: a loop */
     int steps;
     int full; /* ROWS: so many first steps all threads take, without a bounds check */
+    /* ROWS whose loads registers hold: a batch of so many groups that a thread takes one behind the other has all of its loads
+     * before the first of them is worked on, and what is the same for all groups stays in registers; 0: each group is loaded by
+     * itself */
+    int groups;
     /* FLAT: steps that the grid leaves to a thread, mostly, and what a loop takes at a time that says nothing else; 0: a
      * local phase. Other walks: 0, for their loops have an unroll of their own */
     int unroll;

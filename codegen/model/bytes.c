@@ -190,7 +190,7 @@ static void sweep_reads(kn_model *m, const kn_phase *ph, int sweep, double dista
         double distance = t->touched[buf] ? distance_in_phase : earlier ? swept - seen : -1;
         count_read(m, t, bytes, t->touched[buf] ? INFINITY : m->known[buf], distance,
                    earlier && sweep == 0 && m->reversed);
-        if (ph->how.hoisted && kn_is_hoisted(ph, i))
+        if (!ph->how.mixed && kn_is_hoisted(ph, i))
             t->cache += bytes * (t->at_once - 1);
         else if (v->level == KN_ELEMENT && !kn_model_differs_by_group(m, ph, i))
             t->broadcast += bytes;

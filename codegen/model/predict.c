@@ -173,10 +173,12 @@ static double combine(const kn_model *m, const kn_phase *ph, int sweep)
 /* Does it prefetch each group of a mixed phase but the first? */
 static bool prefetches(const kn_phase *ph) { return ph->how.mixed && ph->how.prefetch; }
 
-/* The fraction of its groups that a block waits for: only the first where the next is prefetched. */
-static double waited(const kn_model *m, const kn_phase *ph, const kn_occupancy *s)
+/* The fraction of its groups that a block waits for in a sweep: only the first where the next is prefetched, and one of each batch
+ * of groups, whose loads come first. */
+static double waited(const kn_model *m, const kn_phase *ph, const kn_occupancy *s, int sweep)
 {
-    return ph->how.hoisted ? 1 / s->waves : prefetches(ph) ? 1 / rounds(m->k, ph) : 1;
+    const double together = sweep == 0 && ph->how.groups ? least(ph->how.groups, s->waves) : 1;
+    return (ph->how.hoisted ? 1 / s->waves : prefetches(ph) ? 1 / rounds(m->k, ph) : 1) / together;
 }
 
 /* Times that a block combines what its threads have in a sweep: of mixed phases deferred ones together. */
@@ -206,10 +208,10 @@ static void waits_of(kn_model *m, const kn_phase *ph, const kn_occupancy *s, kn_
     double in_step = 0;
     for (int i = 0; i < ph->nest.values.len; i++)
         done[i] = kn_part_on_chip(m->k, ph, i) == 1 || kn_in_tile_of_rows(ph, i) ||
-                  (ph->how.hoisted && kn_is_hoisted(ph, i));
+                  (!ph->how.mixed && kn_is_hoisted(ph, i));
     for (int sweep = 0; sweep < ph->nest.nsweeps; sweep++) {
         kn_model_at_sweep(m, ph, sweep);
-        double times = waits(m, ph, sweep, done) * waited(m, ph, s) +
+        double times = waits(m, ph, sweep, done) * waited(m, ph, s, sweep) +
                        (sweep == 0 ? waits_for_tile_of_rows(ph) : 0);
         double combines = combine(m, ph, sweep);
         time->waits += s->waves * times * m->m->latency;
@@ -383,7 +385,7 @@ static kn_time phase_time(kn_model *m, const kn_phase *ph)
     t.starts = s.blocks / s.units * (s.cluster ? m->m->cluster_start : start);
     waits_of(m, ph, &s, &t);
     double before =
-        keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) * waited(m, ph, &s) : 0;
+        keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) * waited(m, ph, &s, 0) : 0;
     t.waits += (t.work + before) / s.blocks_a_unit;
     if (s.cluster || ph->how.split) {
         double longer = waves_until_all_are_done(&s, &t) / s.waves;

@@ -160,6 +160,9 @@ static kn_status legal_holds(int p, const kn_site *at, const kn_phase *ph)
     RULE(kn_computed_have_room(at->arena, ph),
          "a computed value is held since the first sweep that needs it, in memory of its own or in "
          "that of a held one which no later sweep needs");
+    RULE(
+        !ph->how.groups || (ph->how.groups <= KN_MOST_GROUPS && kn_may_batch_groups(ph)),
+        "batches of at most 8 groups are of rows whose loads registers hold, in no cluster or tile");
     return KN_OK;
 }
 

@@ -251,6 +251,8 @@ void kn_bind_rest(const kn_site *at, kn_kernel *k, bool given)
             take_warps(at, k, i);
         if (!given || ph->how.planes) /* how many axes they have follows from the sizes */
             ph->how.planes = kn_axes_of_planes(ph);
+        if (!given && kn_kernel_cooperative(k))
+            kn_batch_groups(k, ph, at->target);
     }
 }
 

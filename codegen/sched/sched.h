@@ -294,6 +294,10 @@ void kn_bind_interleaved(const kn_site *at, kn_phase *phase, int block);
 /* Can the local phases of groups of phase p lie as it does? */
 bool kn_locals_suit_interleaving(const kn_site *at, const kn_kernel *k, int p);
 
+/* groups.c: of bound rows in a kernel whose blocks stay: has several groups' loads in flight at a time, where there are registers for
+ * them. */
+void kn_batch_groups(kn_kernel *kernel, kn_phase *phase, const kn_target *target);
+
 /* planes.c: of how many axes a bound phase's steps have whole planes; 0: they would leave too many threads without any. */
 int kn_axes_of_planes(const kn_phase *phase);
 

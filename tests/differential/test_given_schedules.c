@@ -53,6 +53,9 @@ static const struct {
      "    return d, y.T + d, d.T, cast(d, f64)\n",
      "N=66 C=92", "tiles"},
     {"def p(x: f16[N, C]):\n    return sum(x, axis=0), max(x, axis=0)\n", "N=2003 C=19", NULL},
+    {"def p(x: f16[N, C]):\n    a = abs(cast(x, f32)) + 0.1\n"
+     "    return a * rsqrt(sum(a, axis=1, keepdims=True)) * rsqrt(sum(a, axis=0))\n",
+     "N=4100 C=31", NULL},
     {"def p(x: f32[N, C]):\n    return (x - mean(x, axis=0)) / (1 + var(x, axis=0))\n",
      "N=3001 C=21", "resident"},
     {"def p(x: bf16[N, C], y: bf16[C, N]):\n    return x + y.T, y.T - x\n", "N=137 C=91", "tiles"},
@@ -92,13 +95,15 @@ static void change_hold(kn_arena *a, kn_phase_schedule *of, const kn_nest *nest,
     }
 }
 
-/* Changes how what is held comes there, or when groups are combined. */
+/* Changes how what is held comes there, how many groups at a time, or when groups are combined. */
 static void change_transfer(kn_schedule *how, rng *r)
 {
     bool *const flags[] = {&how->by_chunk, &how->persistent, &how->prefetch, &how->skewed};
-    int flag = below(r, 6);
+    int flag = below(r, 7);
     if (flag < 4)
         *flags[flag] = !*flags[flag];
+    else if (flag == 6)
+        how->groups = below(r, KN_MOST_GROUPS + 1);
     else if (flag < 5)
         scale(&how->copies, chance(r, 50));
     else

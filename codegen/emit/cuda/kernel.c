@@ -286,11 +286,21 @@ static void write_work(kn_cuda_writer *w)
         kn_cuda_line(w, "const kn_count work = groups;");
 }
 
+/* That loop of blocks that share no group; before batches of groups what these have in common. */
+static void open_groups_of_block(kn_cuda_writer *w)
+{
+    if (w->ph->how.groups) {
+        const kn_cuda_stride by = {kn_cuda_printed(w, "(kn_count)lane * %d", w->ph->how.vec),
+                                   "members", block_step(w)};
+        kn_cuda_load_hoisted(w, &by);
+    }
+    kn_cuda_open_groups_of_block(w);
+}
+
 /* The loop over the groups that a block takes at a time, from `first` on, and a thread's index among them. */
 static void open_rows(kn_cuda_writer *w)
 {
     int tpg = w->ph->how.tpg;
-    const char *at_once = kn_cuda_groups_at_once(w);
     if (kn_shares_block(w->k, w->ph))
         kn_cuda_line(w, "const int lane = threadIdx.x %% %d, row = threadIdx.x / %d;", tpg, tpg);
     else
@@ -307,9 +317,7 @@ static void open_rows(kn_cuda_writer *w)
     else if (w->ph->how.cluster)
         open_clusters(w);
     else
-        kn_cuda_open(
-            w, "for (kn_count first = (kn_count)%s * %s; first < work; first += (kn_count)%s * %s)",
-            w->block, at_once, w->blocks, at_once);
+        open_groups_of_block(w);
 }
 
 /* The members of a group that a thread takes. */
@@ -340,6 +348,19 @@ static kn_cuda_stride stride_of_rows(kn_cuda_writer *w, bool shares)
     return (kn_cuda_stride){"start", "inner_end", "stride"};
 }
 
+/* The loads of a batch of groups, then the loop over these, in which each finds its own. */
+static void load_batch_of_groups(kn_cuda_writer *w, bool shares)
+{
+    kn_cuda_declare_batch_of_groups(w);
+    kn_cuda_open_batch_of_groups(w);
+    kn_cuda_write_group(w);
+    const kn_cuda_stride by = stride_of_rows(w, shares);
+    kn_cuda_load_group(w, &by);
+    kn_cuda_close(w);
+    kn_cuda_open_batch_of_groups(w);
+    kn_cuda_take_group(w);
+}
+
 static void write_rows(kn_cuda_writer *w)
 {
     const kn_phase *ph = w->ph;
@@ -350,6 +371,8 @@ static void write_rows(kn_cuda_writer *w)
     kn_cuda_declare_shared(w);
     write_work(w);
     open_rows(w);
+    if (ph->how.groups)
+        load_batch_of_groups(w, shares);
     kn_cuda_write_group(w);
     write_locals(w, IN_EACH_GROUP, "lane", shares ? "live" : "");
     const kn_cuda_stride by = stride_of_rows(w, shares);
@@ -359,6 +382,8 @@ static void write_rows(kn_cuda_writer *w)
                                    : "lane == 0");
     if (ph->how.deferred)
         kn_cuda_deferred_groups(w);
+    if (ph->how.groups)
+        kn_cuda_close(w);
     kn_cuda_close(w);
     if (ph->how.mixed)
         kn_cuda_close_mixed(w);

@@ -187,7 +187,7 @@ void kn_cuda_load_hoisted(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)
         w->need[i] = kn_is_hoisted(w->ph, i);
-    const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, false);
+    const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, true);
     kn_cuda_load_steps(w, &all);
 }
 

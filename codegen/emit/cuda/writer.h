@@ -445,6 +445,15 @@ const char *kn_cuda_groups_at_once(kn_cuda_writer *w);
  * gets one that is not its own, for every thread takes part in every combine. */
 void kn_cuda_write_group(kn_cuda_writer *w);
 
+/* The loop over the groups that the block takes at a time: of those from `first` on, or of a batch. */
+void kn_cuda_open_groups_of_block(kn_cuda_writer *w);
+/* Registers for the loads of a batch of groups; the loop over its groups, in which these are found by their usual names. */
+void kn_cuda_declare_batch_of_groups(kn_cuda_writer *w);
+void kn_cuda_open_batch_of_groups(kn_cuda_writer *w);
+/* A group's loads; what it has loaded for all of its members. */
+void kn_cuda_load_group(kn_cuda_writer *w, const kn_cuda_stride *by);
+void kn_cuda_take_group(kn_cuda_writer *w);
+
 /* ---- mixed.c ---- */
 
 /* The loops over the parts of a block and over the groups of each part. */
