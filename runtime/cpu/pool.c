@@ -1,6 +1,5 @@
 #include "runtime/cpu/pool.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -38,7 +37,6 @@ typedef union block {
 typedef struct share {
     _Alignas(64) _Atomic int64_t next;
     int64_t end;
-    atomic_bool has_begun; /* the thread whose they are */
 } share;
 
 struct kn_pool {
@@ -70,24 +68,17 @@ typedef struct helper {
     int number;
 } helper;
 
-/* Should another thread take tasks of this share? The last one is left to whose it is, if that works: it begins it soon, and has
- * in its cache what the task writes. A look alone, for who adds takes the line from the thread that works on it. */
-static bool needs_help(share *of)
-{
-    const int64_t left = of->end - atomic_load_explicit(&of->next, memory_order_relaxed);
-    return left > 1 || (left == 1 && !atomic_load_explicit(&of->has_begun, memory_order_relaxed));
-}
-
 /* A thread has the same part of each loop that is like the last one, so that it finds what it left in its cache; then it
  * helps others. */
 static void work(kn_pool *pool, int me, void *scratch)
 {
     const int threads = pool->started + 1;
-    atomic_store_explicit(&pool->shares[me].has_begun, true, memory_order_relaxed);
     for (int i = 0; i < threads; i++) {
         share *of = &pool->shares[(me + i) % threads];
+        /* a look, for who adds takes the line from the thread that works on it */
+        if (i > 0 && atomic_load_explicit(&of->next, memory_order_relaxed) >= of->end)
+            continue;
         for (int64_t task;
-             (i == 0 || needs_help(of)) &&
              (task = atomic_fetch_add_explicit(&of->next, 1, memory_order_relaxed)) < of->end;)
             pool->fn(pool->ctx, task, scratch);
     }
@@ -99,7 +90,6 @@ static void divide(kn_pool *pool, int64_t tasks)
     const int64_t each = tasks / threads, more = tasks % threads;
     for (int64_t i = 0, from = 0; i < threads; i++) {
         atomic_store_explicit(&pool->shares[i].next, from, memory_order_relaxed);
-        atomic_store_explicit(&pool->shares[i].has_begun, false, memory_order_relaxed);
         pool->shares[i].end = from += each + (i < more);
     }
 }
@@ -114,7 +104,7 @@ static void pause_briefly(void)
 /* A thread that waits. */
 typedef struct waiter {
     int pauses;
-    uint64_t began, offered;
+    uint64_t began;
 } waiter;
 
 /* Pauses; false: it has waited for long enough. */
@@ -125,11 +115,7 @@ static bool spin(waiter *w)
         return true;
     const uint64_t now = kn_clock_ns();
     if (w->pauses == PAUSES)
-        w->began = w->offered = now;
-    if (now - w->offered > YIELD_NS) {
-        sched_yield();
-        w->offered = now;
-    }
+        w->began = now;
     return now - w->began < SPIN_NS;
 }
 

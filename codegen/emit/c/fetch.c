@@ -61,41 +61,52 @@ static bool is_to_rows(const kn_c_writer *w, int s)
            st->access.kind[nest->ngroup - 1] != KN_STRIDE_ZERO && !kn_c_can_stream(w, s);
 }
 
-/* The sweeps that share in fetching, as bits: those with functions, or if none has, all that reduce. *functions: some have. */
-static uint32_t sharing(const kn_c_writer *w, bool *functions)
+/* The sweeps that reduce, as bits; *busy: those with functions. */
+static uint32_t reducing(const kn_c_writer *w, uint32_t *busy)
 {
-    uint32_t all = 0, busy = 0;
+    uint32_t all = 0;
+    *busy = 0;
     for (int t = 0; t < w->ph->nest.nsweeps && t < 32; t++) {
         bool has_function;
         if (!is_loop(w, t, &has_function))
             continue;
         all |= 1u << t;
-        busy |= has_function ? 1u << t : 0;
+        *busy |= has_function ? 1u << t : 0;
     }
-    *functions = busy != 0;
-    return busy ? busy : all;
+    return all;
 }
 
-/* The first sweep that reads v, as a bit. */
-static uint32_t first_of(const kn_c_writer *w, int v)
+/* Of the sweeps that read v the n-th, as a bit; 0: there are not so many. */
+static uint32_t reader_of(const kn_c_writer *w, int v, int n)
 {
     for (int t = 0; t < w->ph->nest.nsweeps && t < 32; t++)
-        if (needs_of(w, t)[v])
+        if (needs_of(w, t)[v] && --n == 0)
             return 1u << t;
     return 0;
+}
+
+/* Which sweeps fetch ahead what rows have of v: those with functions. Where none has, the one that reads a row again from a cache
+ * does, while the first reads it as memory brings it. */
+static uint32_t fetching(const kn_c_writer *w, int v, uint32_t reduce, uint32_t busy)
+{
+    if (!is_of_rows(w, v))
+        return 0;
+    return !busy ? reduce & reader_of(w, v, 2) : busy != reader_of(w, v, 1) ? busy : 0;
 }
 
 void kn_c_find_shares(kn_c_writer *w)
 {
     const kn_nest *nest = &w->ph->nest;
-    bool functions = false;
-    const uint32_t by = w->axis >= 0 && kn_c_by_rows(w) ? sharing(w, &functions) : 0;
+    uint32_t reduce = 0, busy = 0;
+    if (w->axis >= 0 && kn_c_by_rows(w))
+        reduce = reducing(w, &busy);
     w->fetched = KN_NEW_ARRAY(w->a, uint32_t, nest->values.len + 1);
     w->fetched_to = KN_NEW_ARRAY(w->a, uint32_t, nest->stores.len + 1);
-    for (int v = 0; v < nest->values.len && by; v++)
-        w->fetched[v] = is_of_rows(w, v) && by != first_of(w, v) ? by : 0;
-    for (int s = 0; s < nest->stores.len && by; s++)
-        w->fetched_to[s] = functions && is_to_rows(w, s) ? by : 0;
+    w->fetches_near = !busy;
+    for (int v = 0; v < nest->values.len && reduce; v++)
+        w->fetched[v] = fetching(w, v, reduce, busy);
+    for (int s = 0; s < nest->stores.len && busy; s++)
+        w->fetched_to[s] = is_to_rows(w, s) ? busy : 0;
 }
 
 /* Does the sweep take a share of what these sweeps fetch? */
@@ -141,7 +152,7 @@ void kn_c_put_fetches(kn_c_writing *g, int loop)
         if (takes_share(g, w->fetched[v]))
             kn_c_line(w, "KN_FETCH_SHARE(next%d, from, %s, %d, 0);", v,
                       kn_c_type(kn_c_value_at(g, v)->dtype), __builtin_popcount(w->fetched[v]));
-        else if (w->fetched[v])
+        else if (w->fetched[v] && !w->fetches_near)
             continue;
         else if (g->l.way[v] == KN_C_READ && kn_c_is_adjacent(w, v))
             kn_c_line(w, "KN_FETCH(p%d + from);", v);

@@ -50,6 +50,7 @@ typedef struct kn_c_writer {
     int *over;        /* per value: the store whose memory keeps it, unless that is streamed; -1 */
     int *copy;        /* per value: the array of a block that its lanes are copied to first; -1 */
     uint32_t *fetched, *fetched_to; /* per value, per store: sweeps that fetch it ahead, as bits */
+    bool fetches_near;              /* other sweeps also fetch what they come to soon */
     bool *rolled;     /* per value: a gather of two runs, as of roll(): they are copied */
     int *store_copy;  /* per store: the array that they are copied from in the end; -1 */
     int group_arrays; /* arrays of group values, results, accumulators, tiles and copies of lanes; blocks' arrays come behind */
