@@ -32,8 +32,6 @@ enum {
     REGISTER_TILE_STEPS = 4,
     CROWDED_STEPS = 2,
     CROWDED_SINGLES = 4, /* the same of single elements */
-    /* The same of members that are not resident where others are: those leave a multiprocessor half of its threads. */
-    RESIDENT_SINGLES = 8,
     /* Elements at a time that a thread reads from shared memory. It answers soon: more elements of one array save only
      * the loop's counting and cost compile time (docs/lab/registers-or-shared.md, compile-time.md). Of two arrays two
      * steps pay. */
@@ -245,9 +243,7 @@ static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
     if (l->over == KN_OVER_TILES && steps > TILE_STEPS)
         steps = TILE_STEPS;
     bool stores = how->walk == KN_WALK_COLS && kn_sweep_stores_elements(s->ph, s->sweep);
-    const int singles =
-        kn_phase_resident(s->ph) && !s->on_chip ? RESIDENT_SINGLES : CROWDED_SINGLES;
-    const int crowded = stores && how->vec == 1 ? singles : CROWDED_STEPS;
+    const int crowded = stores && how->vec == 1 ? CROWDED_SINGLES : CROWDED_STEPS;
     if ((stores || how->rest_in_registers) && steps > crowded)
         steps = crowded;
     if (few)
