@@ -26,17 +26,17 @@
     "                 that comes from outside), and the rest; what the first saves for the second is\n" \
     "                 chosen by predicted time\n"                                                       \
     "  --save NAMES   saves these values instead, or none\n"
-#define SCHEDULE_HELP                                                                                  \
-    "  --schedule S   how groups are divided: whole; split (over the machine); resident (split, and\n" \
-    "                 kept on chip); cluster or cluster=N; tiles (whole, and what lies transposed\n"   \
-    "                 through tiles); pieces or joined (outputs of assigned parts, pads and joined\n"  \
+#define SCHEDULE_HELP                                                                                     \
+    "  --schedule S   how groups are divided: whole; split (over the machine); resident (split, and\n"    \
+    "                 kept on chip); cluster or cluster=N; tiles (whole, and what lies transposed\n"      \
+    "                 through tiles); pieces or joined (outputs of assigned parts, pads and joined\n"     \
     "                 arrays); grouped or direct (reductions by the groups of others, or not); copies,\n" \
-    "                 or 'in place' (how arguments that lie transposed are read); or the first line\n"   \
-    "                 that explain --stage schedule prints, or a line of explain --autotune; undo N:\n"  \
-    "                 without a merge of explain -v\n"                                                   \
-    "  --reuse R      keep or recompute: what becomes of values that several places need\n"            \
-    "  --fast-math    algebra that floating point does not allow, approximate functions\n"             \
-    "  --batch-invariant\n"                                                                            \
+    "                 or 'in place' (how arguments that lie transposed are read); or the first line\n"    \
+    "                 that explain --stage schedule prints, or a line of explain --autotune; undo N:\n"   \
+    "                 without a merge of explain -v\n"                                                    \
+    "  --reuse R      keep or recompute: what becomes of values that several places need\n"               \
+    "  --fast-math    algebra that floating point does not allow, approximate functions\n"                \
+    "  --batch-invariant\n"                                                                               \
     "                 a group's results do not depend on how many groups there are, to the bit\n"
 #define PATH_HELP                                                                                  \
     "  --path P       how they exchange: kernel, nccl or host; not given: the first that works\n"

@@ -195,8 +195,9 @@ static bool have_like_nests(kn_former *f, int a, int b)
 
 bool kn_region_can_merge(kn_former *f, int t, int s, int8_t *map)
 {
-    return have_like_nests(f, t, s) && is_sent_in_time(f, t, s) && (!is_too_long(f, t, s) || refuse_too_long(f)) &&
-           kn_region_map_axes(f, t, s, map) && kn_region_all_walked(f, t, s, map) &&
+    return have_like_nests(f, t, s) && is_sent_in_time(f, t, s) &&
+           (!is_too_long(f, t, s) || refuse_too_long(f)) && kn_region_map_axes(f, t, s, map) &&
+           kn_region_all_walked(f, t, s, map) &&
            (!kn_region_between(f, t, s) || kn_region_refuse_between(f));
 }
 

@@ -122,8 +122,8 @@ static kn_status find_forms(kn_arena *a, const kn_problem *pr, forms *f)
     add_grouped(f, whole);
     if (cuts) {
         cut = &f->of[f->n++];
-        *cut = (form){
-            *pr, whole, "pieces", "parts of outputs, each stored by what computes it", false};
+        *cut = (form){*pr, whole, "pieces", "parts of outputs, each stored by what computes it",
+                      false};
         KN_TRY(kn_problem_cut(a, pr, &cut->problem));
         add_grouped(f, cut);
     }

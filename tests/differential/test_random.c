@@ -11,7 +11,9 @@
 
 enum { PROGRAMS = EFFORT(500, 80), COMPILED = EFFORT(10, 2) };
 enum { ELEMENTS = 6000, MANY_ELEMENTS = 100000, MOST_REPORTS = 3 };
-enum { OTHER_WAYS = 4 }; /* of planning a program, beside the usual one: those that follow the ones before, all in turn */
+enum {
+    OTHER_WAYS = 4
+}; /* of planning a program, beside the usual one: those that follow the ones before, all in turn */
 
 static int64_t elements(uint64_t seed) { return seed % 20 == 0 ? MANY_ELEMENTS : ELEMENTS; }
 
