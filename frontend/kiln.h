@@ -479,8 +479,9 @@ typedef struct kiln_options {
      * for: with others, or where it breaks a rule, planning fails with ARGUMENT. Choices and the line may be joined by
      * ", ", the line last; further choices are "keep", "recompute" and "at most N threads", which reuse and max_threads
      * overrule, "pieces" and "joined", how outputs that are put together are stored, "grouped" and "direct", whether
-     * reductions are taken by the groups of others, and "undo N", which undoes the merge of loop nests that a verbose
-     * kiln_explain() lists by this number. What autotune learns is kept so. */
+     * reductions are taken by the groups of others, "copies" and "in place", how arguments that lie transposed are read,
+     * and "undo N", which undoes the merge of loop nests that a verbose kiln_explain() lists by this number. What autotune
+     * learns is kept so. */
     const char *schedule;
     int max_threads;   /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
     const char *reuse; /* what several places need is kept or recomputed. NULL: chosen by cost;
