@@ -37,8 +37,8 @@ bool kn_may_compact(const kn_problem *pr)
     bool any = false;
     for (int i = 0; i < pr->graph->nodes.len; i++)
         any = any || is_copied(pr, pr->graph->nodes.data[i]);
-    return any && pr->target->cooperative && pr->fusion && !pr->universal && !pr->invariant &&
-           !pr->formulas && !pr->choices && pr->graph->ranks <= 1;
+    return any && pr->target->sm && pr->target->cooperative && pr->fusion && !pr->universal &&
+           !pr->invariant && !pr->formulas && !pr->choices && pr->graph->ranks <= 1;
 }
 
 bool kn_problem_compact(kn_arena *a, const kn_problem *as_laid_out, kn_problem *compact)
