@@ -31,7 +31,8 @@
     "                 kept on chip); cluster or cluster=N; tiles (whole, and what lies transposed\n"      \
     "                 through tiles); pieces or joined (outputs of assigned parts, pads and joined\n"     \
     "                 arrays); grouped or direct (reductions by the groups of others, or not); copies,\n" \
-    "                 or 'in place' (how arguments that lie transposed are read); or the first line\n"    \
+    "                 or 'in place' (how arguments that are not row by row are read, as of a .npy\n"      \
+    "                 in Fortran order); or, behind choices that it was made by, the first line\n"        \
     "                 that explain --stage schedule prints, or a line of explain --autotune; undo N:\n"   \
     "                 without a merge of explain -v\n"                                                    \
     "  --reuse R      keep or recompute: what becomes of values that several places need\n"               \

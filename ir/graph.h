@@ -69,8 +69,8 @@ struct kn_node {
             int exchange; /* a number that it has on all ranks, however they plan; the same for what each has */
             int rank;
         } part; /* OF_RANK */
-        bool
-            own_nest; /* COPY: computed in a loop nest of its own, and kept, for others to read a compact array */
+        /* COPY: computed in a loop nest of its own, and kept, for others to read a compact array */
+        bool own_nest;
         int8_t perm[KN_MAX_RANK]; /* PERMUTE */
         const kn_indexing *index; /* INDEX */
         kn_gathering gather;      /* TAKE */

@@ -27,18 +27,22 @@ static const kn_node *centre_of(const kn_node *x)
                : NULL;
 }
 
-/* Does a condition compare with an index? */
-static bool is_by_index(const kn_node *x)
+/* Does a condition compare with an index? Each part of it is looked at once a search. */
+static bool is_by_index(grouping *gr, const kn_node *x)
 {
+    kn_work(1);
+    if (gr->seen[x->id] == gr->searches)
+        return false;
+    gr->seen[x->id] = gr->searches;
     if (x->op == KN_OP_AND)
-        return is_by_index(x->in[0]) || is_by_index(x->in[1]);
+        return is_by_index(gr, x->in[0]) || is_by_index(gr, x->in[1]);
     return x->op == KN_OP_EQ &&
            (kn_view_root(x->in[0])->op == KN_OP_IOTA || kn_view_root(x->in[1])->op == KN_OP_IOTA);
 }
 
 /* May n become a reduction of reductions? Not what is part of a pattern: a mean and its centred squares
  * (codegen/plan/form/moments.c), a sum by index (codegen/kir/scatter_sum.h). */
-static bool may_be_grouped(const grouping *gr, const kn_node *n)
+static bool may_be_grouped(grouping *gr, const kn_node *n)
 {
     const kn_node *x = n->in[0];
     if (kn_ops[n->op].cls != KN_REDUCE || n->op == KN_OP_VAR || n->op == KN_OP_REDUCE_BY ||
@@ -48,7 +52,8 @@ static bool may_be_grouped(const grouping *gr, const kn_node *n)
         const kn_node *m = centre_of(x->in[0]);
         return !m || m->u.reduce.axes != n->u.reduce.axes;
     }
-    return x->op != KN_OP_WHERE || !is_by_index(x->in[0]);
+    gr->searches++;
+    return x->op != KN_OP_WHERE || !is_by_index(gr, x->in[0]);
 }
 
 static bool is_as_large(const grouping *gr, const kn_node *x, const kn_node *as)
@@ -155,7 +160,7 @@ kn_graph *kn_graph_grouped(kn_arena *a, const kn_graph *g)
 {
     const int n = g->nodes.len + 1;
     grouping gr = {.g = g, .centre = KN_NEW_ARRAY(a, bool, n), .seen = KN_NEW_ARRAY(a, int, n)};
-    if (n > MOST_NODES || g->ranks > 1 || !find(&gr, a))
+    if (g->nodes.len > MOST_NODES || g->ranks > 1 || !find(&gr, a))
         return NULL;
     return kn_graph_rewrite(a, g, rewrite, &gr);
 }

@@ -189,7 +189,7 @@ static bool have_like_nests(kn_former *f, int a, int b)
 {
     const bool of_a = kn_has_own_nest(f->forming[a].region->nodes.data[0]);
     return of_a == kn_has_own_nest(f->forming[b].region->nodes.data[0]) ||
-           kn_region_refuse(f, "one is a compact copy that the other reads",
+           kn_region_refuse(f, "one is a compact copy, which has a loop nest of its own",
                             "an array that does not lie transposed");
 }
 

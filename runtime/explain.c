@@ -22,9 +22,18 @@ static kn_status put_text(void *user)
     return KN_OK;
 }
 
+/* What NVRTC makes is of a GPU. */
+static kn_status needs_gpu(const subject *s, const char *stage)
+{
+    return kn_explains_gpu(s)
+               ? KN_OK
+               : kn_fail(KN_ARGUMENT, "the stage '%s' is a GPU's: --arch sm_90", stage);
+}
+
 static kn_status put_ptx(const subject *s, kn_kernel *k)
 {
     char *ptx;
+    KN_TRY(needs_gpu(s, "ptx"));
     const char *arch = kn_sprintf(s->plan->arena, "compute_%d", s->target.sm);
     KN_TRY(kn_nvrtc_find());
     KN_TRY(kn_nvrtc_ptx(k->name, kn_cuda_source(k->arena, k), arch, NULL, &ptx, NULL));
@@ -37,6 +46,7 @@ static kn_status put_ptx(const subject *s, kn_kernel *k)
 static kn_status put_resources(const subject *s, kn_kernel *k)
 {
     kn_nvrtc_use use;
+    KN_TRY(needs_gpu(s, "resources"));
     KN_TRY(kn_nvrtc_find());
     KN_TRY(kn_nvrtc_resources(k->name, kn_cuda_source(k->arena, k), s->target.sm, &use));
     kn_putf(s->t, "%s: %d threads, %d registers, %d B local, %d B spilled, %lld B shared\n",

@@ -37,9 +37,6 @@ typedef enum kn_reading {
     KN_READINGS
 } kn_reading;
 
-/* What max_threads may be; and how many merges can be undone, the first ones. */
-enum { KN_LEAST_LIMIT = 32, KN_MOST_LIMIT = 1024, KN_MOST_UNDONE = 64 };
-
 /* Is a reduction taken by the groups of another one (ir/grouped.h)? */
 typedef enum kn_grouping {
     KN_GROUP_BY_COST,
@@ -47,6 +44,9 @@ typedef enum kn_grouping {
     KN_GROUP_GROUPED,
     KN_GROUPINGS
 } kn_grouping;
+
+/* What max_threads may be; and how many merges can be undone, the first ones. */
+enum { KN_LEAST_LIMIT = 32, KN_MOST_LIMIT = 1024, KN_MOST_UNDONE = 64 };
 
 typedef struct kn_force {
     kn_division division;

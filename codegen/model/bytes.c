@@ -55,7 +55,8 @@ static double steps_between(const kn_model *m, const kn_phase *ph, int value)
     const int va = kn_phase_vector_axis(ph);
     const bool rows = ph->how.walk == KN_WALK_ROWS, flat = ph->how.walk == KN_WALK_FLAT;
     double steps = 1;
-    if (m->target->sm == 0 || va < 0 || llabs(acc->stride[va]) <= 1 || kn_transpose_of(ph, value))
+    if (m->target->sm == 0 || va < 0 || llabs(acc->stride[va]) <= 1 || kn_transpose_of(ph, value) ||
+        kn_value_at(ph, value)->kind != KN_V_LOAD)
         return 0;
     for (int a = (rows ? ph->nest.ngroup : ph->nest.naxes) - 1; a >= 0 && (rows || flat); a--) {
         if (llabs(acc->stride[a]) == 1)

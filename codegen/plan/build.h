@@ -27,8 +27,8 @@ kn_status kn_problem_refine(kn_arena *a, kn_problem *problem);
 kn_status kn_problem_cut(kn_arena *a, const kn_problem *whole, kn_problem *cut);
 /* compact.c: does an argument lie transposed, and may it be copied first? */
 bool kn_may_compact(const kn_problem *problem);
-/* compact.c: the same problem with compact copies of these arguments, each made in a loop nest of its own. False: none may be. */
-bool kn_problem_compact(kn_arena *a, const kn_problem *as_laid_out, kn_problem *compact);
+/* compact.c: the same problem with compact copies of arguments that lie transposed, each made in a loop nest of its own. */
+kn_status kn_problem_compact(kn_arena *a, const kn_problem *as_laid_out, kn_problem *compact);
 /* assemble.c: binds kernels made of p->phases, as far as their predicted time depends on it. */
 kn_status kn_bind_phases(kn_planner *p, kn_kernel_list *kernels);
 /* assemble.c: completes plan->kernels, which are bound. */

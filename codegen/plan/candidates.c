@@ -133,7 +133,9 @@ static kn_status try_changes(finding *f, int changes, const kn_allocator *from)
 static kn_status try_groupings(finding *f, const kn_allocator *from)
 {
     const kn_force *own = &f->problem->force;
-    const bool may = f->problem->graph->grouped && !own->text && own->grouping == KN_GROUP_BY_COST;
+    const kn_graph *whole = f->problem->graph, *cut = whole->in_pieces;
+    const bool any = whole->grouped || (cut && cut->grouped);
+    const bool may = any && !own->text && own->grouping == KN_GROUP_BY_COST;
     for (int g = KN_GROUP_DIRECT; g < KN_GROUPINGS && may; g++) {
         f->force = *own;
         f->force.grouping = (kn_grouping)g;

@@ -41,12 +41,10 @@ bool kn_may_compact(const kn_problem *pr)
            !pr->invariant && !pr->formulas && !pr->choices && pr->graph->ranks <= 1;
 }
 
-bool kn_problem_compact(kn_arena *a, const kn_problem *as_laid_out, kn_problem *compact)
+kn_status kn_problem_compact(kn_arena *a, const kn_problem *as_laid_out, kn_problem *compact)
 {
     *compact = *as_laid_out;
-    if (!kn_may_compact(as_laid_out))
-        return false;
     compact->graph =
         kn_graph_rewrite(a, as_laid_out->graph, read_copies, (void *)(uintptr_t)as_laid_out);
-    return compact->graph;
+    return compact->graph ? KN_OK : kn_last_status();
 }

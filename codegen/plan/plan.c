@@ -10,7 +10,9 @@ typedef struct form {
     kn_problem problem;
     const struct form *of; /* NULL: as it is written */
     const char *name, *what;
-    bool is_out; /* what is forced asks for another */
+    bool is_out;  /* what is forced asks for another */
+    bool grouped; /* with reductions by the groups of others */
+    bool copies;  /* its graph is still to be made */
 } form;
 
 /* The steps that lead to a form, from the program as it is written. */
@@ -85,28 +87,49 @@ typedef struct forms {
 } forms;
 
 /* The form that `of` has with reductions by the groups of others. */
-static void add_grouped(forms *f, form *of)
+static void add_grouped(forms *f, const form *of)
 {
-    const kn_grouping forced = of->problem.force.grouping;
-    if (!of->problem.graph->grouped || forced == KN_GROUP_DIRECT)
+    if (!of->problem.graph->grouped || of->problem.force.grouping == KN_GROUP_DIRECT)
         return;
     form *new = &f->of[f->n++];
-    *new = (form){of->problem, of, "group", "reductions by the groups of others", of->is_out};
+    *new = (form){.problem = of->problem,
+                  .of = of,
+                  .name = "group",
+                  .what = "reductions by the groups of others",
+                  .is_out = of->is_out,
+                  .grouped = true};
     new->problem.graph = of->problem.graph->grouped;
-    of->is_out = of->is_out || forced == KN_GROUP_GROUPED;
+}
+
+/* Where reductions have to be so, and some form has any that can be. */
+static void leave_out_direct(forms *f)
+{
+    bool any = false;
+    for (int i = 0; i < f->n; i++)
+        any = any || f->of[i].grouped;
+    for (int i = 0; i < f->n && any; i++)
+        f->of[i].is_out |= !f->of[i].grouped;
 }
 
 /* The form that form i has with copies of its arguments that lie transposed. */
-static bool add_copying(forms *f, int i)
+static void add_copying(forms *f, int i)
 {
-    form *new = &f->of[f->n];
-    *new = (form){.of = &f->of[i],
-                  .name = "copies",
-                  .what = "arguments that lie transposed, copied first",
-                  .is_out = f->of[i].is_out};
-    const bool is = kn_problem_compact(f->a, &f->of[i].problem, &new->problem);
-    f->n += is;
-    return is;
+    f->of[f->n++] = (form){.problem = f->of[i].problem,
+                           .of = &f->of[i],
+                           .name = "copies",
+                           .what = "arguments that lie transposed, copied first",
+                           .is_out = f->of[i].is_out,
+                           .copies = true};
+}
+
+/* Makes the graph of form i, if it has none yet. */
+static kn_status complete(forms *f, int i)
+{
+    form *made = &f->of[i];
+    if (!made->copies)
+        return KN_OK;
+    made->copies = false;
+    return kn_problem_compact(f->a, &made->of->problem, &made->problem);
 }
 
 /* All that there are, but for copies that are not asked for: of these, only the quickest other form's are tried. */
@@ -122,19 +145,27 @@ static kn_status find_forms(kn_arena *a, const kn_problem *pr, forms *f)
     add_grouped(f, whole);
     if (cuts) {
         cut = &f->of[f->n++];
-        *cut = (form){*pr, whole, "pieces", "parts of outputs, each stored by what computes it",
-                      false};
+        *cut = (form){.problem = *pr,
+                      .of = whole,
+                      .name = "pieces",
+                      .what = "parts of outputs, each stored by what computes it"};
         KN_TRY(kn_problem_cut(a, pr, &cut->problem));
         add_grouped(f, cut);
     }
-    for (int i = 0, n = f->n; i < n && pr->force.reading == KN_READ_COPIES; i++)
-        f->of[i].is_out |= add_copying(f, i);
+    if (pr->force.grouping == KN_GROUP_GROUPED)
+        leave_out_direct(f);
+    const bool copies = pr->force.reading == KN_READ_COPIES && kn_may_compact(pr);
+    for (int i = 0, n = f->n; i < n && copies; i++) {
+        add_copying(f, i);
+        f->of[i].is_out = true;
+    }
     return KN_OK;
 }
 
 static kn_status plan_form(void *ctx)
 {
     forms *f = ctx;
+    KN_TRY(complete(f, f->at));
     const kn_force unforced = {.max_threads = f->of[f->at].problem.force.max_threads};
     return plan_one(f->a, &f->of[f->at], &unforced, &f->plan);
 }
@@ -171,8 +202,10 @@ static kn_status choose_form(forms *f, bool may_copy, quickest *q)
 {
     for (int i = 0; i < f->n; i++)
         KN_TRY(try_form(f, i, q));
-    if (may_copy && add_copying(f, q->form))
+    if (may_copy) {
+        add_copying(f, q->form);
         KN_TRY(try_form(f, f->n - 1, q));
+    }
     q->plan->tried = q->tried;
     return KN_OK;
 }
@@ -193,7 +226,8 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     if (left > 1 || may_copy)
         KN_TRY(choose_form(&f, may_copy, &q));
     *out = q.plan;
-    return !q.plan || force->text || force->undone || kn_is_forced(problem)
-               ? plan_one(a, &f.of[q.form], force, out)
-               : KN_OK;
+    if (q.plan && !force->text && !force->undone && !kn_is_forced(problem))
+        return KN_OK;
+    KN_TRY(complete(&f, q.form));
+    return plan_one(a, &f.of[q.form], force, out);
 }

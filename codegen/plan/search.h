@@ -11,7 +11,7 @@ static const double kn_alike = 1 / 1.02;
 
 /* Of these only the order of merging is chosen: a partition has no room for more. */
 bool kn_is_large(const kn_graph *g);
-/* A hash of what the node numbers of a refined graph refer to. */
+/* A hash of what the node numbers of a graph refer to: operations, ranks and operands. */
 uint64_t kn_graph_hash(kn_arena *a, const kn_graph *g);
 /* A forced schedule is meant for the regions of the first plan. */
 bool kn_is_forced(const kn_problem *pr);

@@ -17,7 +17,7 @@ static bool is_of_group(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
     return v->kind == KN_V_LOAD && kn_kept(ph, i) == KN_KEEP_REGISTERS &&
-           !kn_same_for_groups(ph, v);
+           (ph->how.by_run || !kn_same_for_groups(ph, v));
 }
 
 /* Registers, and bytes, that a thread loads of a group. */
@@ -70,8 +70,11 @@ static int free_words(const kn_kernel *k, const kn_phase *ph, const kn_target *t
 /* Holds what is the same for all groups and is read in each, as far as registers go: behind a store it would be waited for. */
 static void hoist(kn_kernel *k, kn_phase *ph, int words)
 {
-    const int va = kn_phase_vector_axis(ph);
-    for (int i = 0; i < ph->nest.values.len && !ph->how.by_run; i++) {
+    const int va = kn_phase_vector_axis(ph), most = KN_KEPT_WORDS - kn_held_words(ph);
+    words = words < most ? words : most;
+    if (ph->how.by_run)
+        return;
+    for (int i = 0; i < ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(ph, i);
         const bool may = kn_same_for_groups(ph, v) && v->sweeps > 0 && !kn_kept(ph, i) && va >= 0 &&
                          v->access->kind[va] != KN_STRIDE_ZERO;

@@ -10,11 +10,7 @@
 
 /* How long a thread spins before it sleeps, about what sleeping and waking take (measured: docs/lab/compiled-cpu.md): a helper
  * until the next loop, the caller until the last tasks of others. */
-enum {
-    SPIN_NS = 50000,
-    PAUSES = 16,    /* between looks at the clock; */
-    YIELD_NS = 3000 /* and between offers of the core, which the awaited thread may need */
-};
+enum { SPIN_NS = 50000, PAUSES = 16 /* between looks at the clock */ };
 
 /* The gate of a loop: how many helpers are in it, whether the caller sleeps until they are done, whether others may join, and
  * above that which loop it is. Loops of a few microseconds begin and end by it alone: locks are for threads that sleep. */

@@ -46,7 +46,7 @@ typedef double _Complex c128;
     ((c)->parts > 1 || (step) * (i64)sizeof(type) < KN_AHEAD ? KN_AHEAD                            \
                                                              : (step) * (i64)sizeof(type))
 
-/* The same of rows that are written, unless they are too long to stay in a cache beside what they are made of. */
+/* The same of rows that are written; of those too long to stay in a cache beside what they are made of this row itself. */
 #define KN_NEXT_TO(c, type, step) ((step) * (i64)sizeof(type) > 65536 ? 0 : KN_NEXT(c, type, step))
 
 /* Moves n elements that lie side by side. Few are moved by vectors, for a call takes as long; the last one may take some

@@ -294,7 +294,7 @@ int kn_c_rows_at_once(const kn_c_writer *w);
 
 /* ---- fetch.c ---- */
 
-/* Sets w->fetched and w->fetched_to. */
+/* Sets w->fetched, w->fetched_to and w->fetches_near. */
 void kn_c_find_shares(kn_c_writer *w);
 /* Where the shares of a sweep begin, at the top of its function; and what an iteration over rows' lanes fetches. */
 void kn_c_put_shares(kn_c_writing *g);
