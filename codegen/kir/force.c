@@ -35,36 +35,32 @@ static bool is(const char *text, size_t n, const char *word)
     return n == strlen(word) && strncmp(text, word, n) == 0;
 }
 
+/* Which of `count` words it is; 0, which has none: of no choice. */
+static int word_of(const char *text, size_t n, const char *const *words, int count)
+{
+    for (int i = 1; i < count; i++)
+        if (is(text, n, words[i]))
+            return i;
+    return 0;
+}
+
 /* Reads one choice of n characters. */
 static bool read_choice(const char *text, size_t n, kn_force *force)
 {
-    for (int d = KN_DIVIDE_WHOLE; d < KN_DIVISIONS; d++)
-        if (is(text, n, divisions[d])) {
-            force->division = (kn_division)d;
-            force->cluster = 0;
-            return true;
-        }
-    for (int r = KN_REUSE_KEEP; r < KN_REUSES; r++)
-        if (is(text, n, reuses[r])) {
-            force->reuse = (kn_reuse)r;
-            return true;
-        }
-    for (int s = KN_STORE_JOINED; s < KN_STORINGS; s++)
-        if (is(text, n, storings[s])) {
-            force->storing = (kn_storing)s;
-            return true;
-        }
-    for (int r = KN_READ_AS_LAID_OUT; r < KN_READINGS; r++)
-        if (is(text, n, readings[r])) {
-            force->reading = (kn_reading)r;
-            return true;
-        }
-    for (int g = KN_GROUP_DIRECT; g < KN_GROUPINGS; g++)
-        if (is(text, n, groupings[g])) {
-            force->grouping = (kn_grouping)g;
-            return true;
-        }
-    return false;
+    const int division = word_of(text, n, divisions, KN_DIVISIONS),
+              reuse = word_of(text, n, reuses, KN_REUSES),
+              storing = word_of(text, n, storings, KN_STORINGS),
+              reading = word_of(text, n, readings, KN_READINGS),
+              grouping = word_of(text, n, groupings, KN_GROUPINGS);
+    if (division) {
+        force->division = (kn_division)division;
+        force->cluster = 0;
+    }
+    force->reuse = reuse ? (kn_reuse)reuse : force->reuse;
+    force->storing = storing ? (kn_storing)storing : force->storing;
+    force->reading = reading ? (kn_reading)reading : force->reading;
+    force->grouping = grouping ? (kn_grouping)grouping : force->grouping;
+    return division || reuse || storing || reading || grouping;
 }
 
 /* Reads one choice that has a number. */

@@ -36,14 +36,11 @@ static bool is_loop(const kn_c_writer *w, int sweep, bool *busy)
     return reduces;
 }
 
-/* Has each row elements of v of its own, side by side in memory? */
+/* Has each row elements of v of its own, side by side in memory, and not in a tile? */
 static bool is_of_rows(const kn_c_writer *w, int v)
 {
     const kn_nest *nest = &w->ph->nest;
-    for (int i = 0; i < w->ph->how.transposes.len; i++)
-        if (!w->ph->how.transposes.data[i].store && w->ph->how.transposes.data[i].of == v)
-            return false; /* a tile has them */
-    return kn_c_by_rows(w) && w->one_run && nest->ngroup > 0 && w->copy[v] < 0 &&
+    return w->one_run && nest->ngroup > 0 && w->copy[v] < 0 && !kn_transpose_of(w->ph, v) &&
            nest->values.data[v].kind == KN_V_LOAD && w->needed[v] && kn_c_is_adjacent(w, v) &&
            kn_c_access(w->ph, v)->kind[nest->ngroup - 1] != KN_STRIDE_ZERO;
 }
@@ -53,11 +50,9 @@ static bool is_to_rows(const kn_c_writer *w, int s)
 {
     const kn_nest *nest = &w->ph->nest;
     const kn_store *st = &nest->stores.data[s];
-    for (int i = 0; i < w->ph->how.transposes.len; i++)
-        if (w->ph->how.transposes.data[i].store && w->ph->how.transposes.data[i].of == s)
-            return false;
-    return kn_c_by_rows(w) && w->one_run && nest->ngroup > 0 && w->store_copy[s] < 0 &&
-           st->kind == KN_STORE_ELEMENT && !st->once && st->access.kind[w->axis] == KN_STRIDE_ONE &&
+    return w->one_run && nest->ngroup > 0 && w->store_copy[s] < 0 &&
+           !kn_transpose_of_store(w->ph, s) && st->kind == KN_STORE_ELEMENT && !st->once &&
+           st->access.kind[w->axis] == KN_STRIDE_ONE &&
            st->access.kind[nest->ngroup - 1] != KN_STRIDE_ZERO && !kn_c_can_stream(w, s);
 }
 
