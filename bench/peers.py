@@ -359,7 +359,7 @@ class Numpy:
             import numexpr
 
             self.numexpr = numexpr
-            numexpr.set_num_threads(os.cpu_count())
+            numexpr.set_num_threads(len(os.sched_getaffinity(0)))
             self.version += f", numexpr {numexpr.__version__}"
         except ImportError:
             pass
