@@ -255,6 +255,14 @@ static inline i64 kn_is_odd(f64 x)
 #else
 #define KN_SHUFFLE(a, b, mask, ...) __builtin_shuffle(a, b, mask)
 #endif
+/* What a sum becomes by a total that begins as 0: -0 is 0. */
+static inline void kn_add_zero(i64 n, f32 *to, const f32 *from)
+{
+    KN_LANES
+    for (i64 l = 0; l < n; l++)
+        to[l] = from[l] + 0.0f;
+}
+
 /* Sums of short rows, of KN_HALF_LANES lanes each; of four rows at a time, in memory for as many. Lanes are added in halves, those of four rows side by side. */
 enum {
     KN_TOGETHER = 8,

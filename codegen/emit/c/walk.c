@@ -75,6 +75,8 @@ static void put_state(kn_c_writer *w)
         kn_c_line(w, "i64 lanes, members; /* of the tile; that a function takes */");
     if (w->mode == KN_C_COLS)
         kn_c_line(w, "int fresh; /* it takes the first of those that are accumulated together */");
+    if (w->mode == KN_C_COLS)
+        kn_c_line(w, "truth once; /* all members are accumulated together */");
     if (w->mode == KN_C_COLS && !w->one_run)
         kn_c_line(w, "i64 first[%d]; /* index of the first lane */", p->nest.ngroup);
     kn_c_line(w, "char *block, *rows;");
@@ -560,6 +562,7 @@ static void put_cols(kn_c_writer *w)
     kn_c_line(w, "s->part = unit %% c->parts;");
     put_part(w);
     kn_c_put_columns_of_unit(w, "c");
+    kn_c_line(w, "s->once = to - from <= KN_FOLD_MEMBERS && !c->side;");
     kn_c_line(w, "s->lanes = n;");
     if (!w->one_run) {
         kn_c_put_seek(w, 0, first, "start");
