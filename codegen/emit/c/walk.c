@@ -136,7 +136,7 @@ static void put_start_state(kn_c_writer *w)
     kn_c_line(w, "s->block = scratch;");
     kn_c_line(w, "s->rows = scratch + %d * c->slot;", w->slots);
     if (w->mode == KN_C_ROWS && !w->one_run)
-        kn_c_line(w, "s->packed = 0;");
+        kn_c_line(w, "s->packed = s->packed_at = 0;");
     for (int i = 0; i < p->nest.values.len; i++)
         if (w->group_array[i] >= 0)
             kn_c_line(w, "s->v%d = (%s *)(scratch + %d * c->slot);", i,
@@ -170,30 +170,34 @@ static void put_next(kn_c_writer *w, int first, int end)
         kn_c_close(w);
 }
 
-/* Calls a function of the lanes of a block, run by run, from the index where the last block ended. */
+/* Calls a function of the lanes of a block, run by run, from the index where the last block ended: the only one, by its name,
+ * where whole runs have a loop of their own, in which pointers step from one to the next. */
 static void put_runs_function(kn_c_writer *w, int first, int end)
 {
-    const char *name = kn_c_state(w);
+    const char *name = kn_c_state(w), *fn = "fn";
     if (w->one_run)
         return;
-    kn_c_line(w, "static inline void %s_runs(const kn_c_call *c, %s *s, i64 lanes,", name, name);
-    kn_c_line(w, "    void (*fn)(const kn_c_call *c, %s *s, i64 n, i64 done))", name);
+    kn_c_line(w, "static inline void %s_runs(const kn_c_call *c, %s *s, i64 lanes%s", name, name,
+              kn_c_has_plain_runs(w) ? ")" : ",");
+    if (!kn_c_has_plain_runs(w))
+        kn_c_line(w, "    void (*fn)(const kn_c_call *c, %s *s, i64 n, i64 done))", name);
     kn_c_block(w);
     kn_c_line(w, "const i64 *const num = c->num, row = s->row;");
     kn_c_line(w, "i64 done = 0;");
-    if (kn_c_has_plain_runs(w)) { /* whole ones: pointers step from one to the next */
+    if (kn_c_has_plain_runs(w)) {
+        fn = kn_c_printed(w, "%s_%s0", name, w->packs[0] ? "whole" : "sweep");
         kn_c_open(w, "for (; s->i[%d] == 0 && done < lanes - num[%d]; done += num[%d])", end - 1,
                   end - 1, end - 1);
         kn_c_line(w, "s->i[%d] = 0;", end - 1);
         kn_c_line(w, "s->row = row + done;");
-        kn_c_line(w, "fn(c, s, num[%d], done);", end - 1);
+        kn_c_line(w, "%s(c, s, num[%d], done);", fn, end - 1);
         put_next(w, first, end - 1);
         kn_c_close(w);
     }
     kn_c_open(w, "for (i64 n; done < lanes; done += n)");
     kn_c_line(w, "n = KN_MIN(num[%d] - s->i[%d], lanes - done);", end - 1, end - 1);
     kn_c_line(w, "s->row = row + done;");
-    kn_c_line(w, "fn(c, s, n, done);");
+    kn_c_line(w, "%s(c, s, n, done);", fn);
     kn_c_open(w, "if ((s->i[%d] += n) == num[%d])", end - 1, end - 1);
     kn_c_line(w, "s->i[%d] = 0;", end - 1);
     put_next(w, first, end - 1);
@@ -212,7 +216,9 @@ static void put_block(kn_c_writer *w, const char *call, const char *what, int st
     if (!w->one_run) {
         for (int a = 0; a < w->ph->nest.ngroup && w->mode == KN_C_COLS; a++)
             kn_c_line(w, "s->i[%d] = s->first[%d];", a, a);
-        kn_c_line(w, "%s_runs(%s, s, %s, %s_%s%d);", name, call, n, name, what, stage);
+        const char *fn =
+            kn_c_has_plain_runs(w) ? "" : kn_c_printed(w, ", %s_%s%d", name, what, stage);
+        kn_c_line(w, "%s_runs(%s, s, %s%s);", name, call, n, fn);
         return;
     }
     if (w->axis >= 0)
