@@ -11,8 +11,6 @@
 /* How long a thread spins before it sleeps, about what sleeping and waking take (measured: docs/lab/compiled-cpu.md): a helper
  * until the next loop, the caller until the last tasks of others. */
 enum { SPIN_NS = 50000, PAUSES = 16 /* between looks at the clock */ };
-/* Shares that a caller asks for at once: what is ahead of them a processor does not wait for. */
-enum { FETCHED = 4 };
 
 /* The gate of a loop: how many helpers are in it, whether the caller sleeps until they are done, whether others may join, and
  * above that which loop it is. Loops of a few microseconds begin and end by it alone: locks are for threads that sleep. */
@@ -57,7 +55,6 @@ struct kn_pool {
     _Alignas(64) _Atomic uint64_t gate;
     kn_task_fn fn;
     void *ctx;
-    int64_t tasks;
     block **scratch; /* per thread */
     share *shares;   /* per thread, the caller's first */
 };
@@ -67,29 +64,13 @@ typedef struct helper {
     int number;
 } helper;
 
-/* Lines that another thread has written take 100 ns to come, but all at once, if they are asked for before an atomic operation
- * waits for one of them. */
-static void fetch_to_write(const void *line) { __builtin_prefetch(line, 1); }
-
-static void fetch_context(const void *ctx)
-{
-    enum { LINE = 64, LINES = 4 };
-    for (int i = 0; i < LINES; i++)
-        __builtin_prefetch((const char *)ctx + (size_t)i * LINE, 0);
-}
-
 /* A thread has the same part of each loop that is like the last one, so that it finds what it left in its cache; then it
  * helps others. */
 static void work(kn_pool *pool, int me, void *scratch)
 {
     const int threads = pool->started + 1;
     for (int i = 0; i < threads; i++) {
-        const int whose = (me + i) % threads;
-        share *of = &pool->shares[whose];
-        if (i == 1)
-            fetch_to_write(&pool->gate);
-        if (i > 0 && whose == 0 && pool->tasks <= threads)
-            continue; /* the caller has one task, and began with it */
+        share *of = &pool->shares[(me + i) % threads];
         /* a look, for who adds takes the line from the thread that works on it */
         if (i > 0 && atomic_load_explicit(&of->next, memory_order_relaxed) >= of->end)
             continue;
@@ -181,14 +162,11 @@ static void *help(void *arg)
     helper me = *(helper *)arg;
     kn_pool *pool = me.pool;
     pool->from.release(pool->from.user, arg);
-    for (uint64_t seen = 0; wait_for_loop(pool, seen);) {
-        fetch_to_write(&pool->shares[me.number + 1]);
+    for (uint64_t seen = 0; wait_for_loop(pool, seen);)
         if (join(pool, &seen)) {
-            fetch_context(pool->ctx);
             work(pool, me.number + 1, pool->scratch[me.number] + 1);
             leave(pool);
         }
-    }
     return NULL;
 }
 
@@ -268,9 +246,6 @@ static void close_gate(kn_pool *pool)
 kn_status kn_pool_run(kn_pool *pool, int64_t tasks, size_t bytes, void *mine, kn_task_fn fn,
                       void *ctx)
 {
-    fetch_to_write(&pool->gate);
-    for (int i = 0; i < pool->threads && i < FETCHED; i++)
-        fetch_to_write(&pool->shares[i]);
     pthread_mutex_lock(&pool->turn);
     if (!grow_scratch(pool, bytes)) {
         pthread_mutex_unlock(&pool->turn);
@@ -279,7 +254,6 @@ kn_status kn_pool_run(kn_pool *pool, int64_t tasks, size_t bytes, void *mine, kn
     start_helpers(pool);
     pool->fn = fn;
     pool->ctx = ctx;
-    pool->tasks = tasks;
     divide(pool, tasks);
     open_gate(pool, tasks);
     work(pool, 0, mine);
