@@ -73,14 +73,6 @@ bool kn_c_can_be_narrow(const kn_phase *p)
     return can;
 }
 
-bool kn_c_calls(const kn_phase *p)
-{
-    for (int v = 0; v < p->nest.values.len; v++)
-        if (kn_c_is_called(p, v))
-            return true;
-    return false;
-}
-
 static bool can_be_tiles(const kn_phase *p)
 {
     bool can = p->how.walk == KN_WALK_FLAT && p->nest.ngroup == 0 && p->nest.naxes >= 2 &&

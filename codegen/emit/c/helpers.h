@@ -60,7 +60,7 @@ typedef double _Complex c128;
                 __builtin_prefetch((to) + i + 32 * WIDE, 1);                                       \
             do {                                                                                   \
                 KN_LANES KN_FEW for (int j = 0; j < WIDE; j++)(to)[at + j] = (from)[at + j];       \
-            } while ((at += WIDE) + WIDE <= (n));                                                  \
+            } while ((at += WIDE) <= (n)-WIDE);                                                    \
             if (at == (n))                                                                         \
                 break;                                                                             \
             at = (n)-WIDE;                                                                         \
@@ -255,6 +255,47 @@ static inline i64 kn_is_odd(f64 x)
 #else
 #define KN_SHUFFLE(a, b, mask, ...) __builtin_shuffle(a, b, mask)
 #endif
+/* What a sum becomes by a total that begins as 0: -0 is 0. */
+static inline void kn_add_zero(i64 n, f32 *to, const f32 *from)
+{
+    KN_LANES
+    for (i64 l = 0; l < n; l++)
+        to[l] = from[l] + 0.0f;
+}
+
+/* Sums of short rows, of KN_HALF_LANES lanes each; of four rows at a time, in memory for as many. Lanes are added in halves, those of four rows side by side. */
+enum {
+    KN_TOGETHER = 8,
+    KN_TOGETHER_LANES = 2048, /* of rows that later sweeps read again */
+    KN_HALF_LANES = KN_FOLD_LANES / 2
+};
+typedef f32 kn_quarter __attribute__((vector_size(16)));
+static inline kn_quarter kn_quarter_of(const f32 *lane)
+{
+    kn_quarter part[2];
+    __builtin_memcpy(part, lane, sizeof part);
+    return part[0] + part[1];
+}
+static inline void kn_sum_rows(f32 *to, const f32 *lane, i64 rows)
+{
+    typedef u32 places __attribute__((vector_size(16)));
+    const places first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
+    const places even = {0, 2, 4, 6}, odd = {1, 3, 5, 7};
+    (void)first, (void)second, (void)even, (void)odd;
+    for (i64 r = 0; r < rows; r += 4, lane += 4 * KN_HALF_LANES) {
+        const kn_quarter a = kn_quarter_of(lane), b = kn_quarter_of(lane + KN_HALF_LANES);
+        const kn_quarter c = kn_quarter_of(lane + 2 * KN_HALF_LANES),
+                         d = kn_quarter_of(lane + 3 * KN_HALF_LANES);
+        const kn_quarter ab =
+            KN_SHUFFLE(a, b, first, 0, 1, 4, 5) + KN_SHUFFLE(a, b, second, 2, 3, 6, 7);
+        const kn_quarter cd =
+            KN_SHUFFLE(c, d, first, 0, 1, 4, 5) + KN_SHUFFLE(c, d, second, 2, 3, 6, 7);
+        const kn_quarter sums =
+            KN_SHUFFLE(ab, cd, even, 0, 2, 4, 6) + KN_SHUFFLE(ab, cd, odd, 1, 3, 5, 7);
+        __builtin_memcpy(to + r, &sums, sizeof sums);
+    }
+}
+
 /* Tiles of contiguous columns: to[r * tile + l] = from[l * across + r], by squares of 16-byte vectors. Each step interleaves
  * vectors that are half a square apart; after log2 of the side columns are rows. Of a square there may be fewer rows, or columns. */
 #define KN_LOW_2 0, 2

@@ -270,7 +270,7 @@ void kn_c_put_overlapping(kn_c_writing *g, int loop, const char *lanes, bool con
         kn_c_open(w, "do");
         kn_c_put_next_run(g);
         put_lanes(g, loop, lanes, converts);
-        kn_c_close_as(w, "} while ((from += %s) + %s <= n);", lanes, lanes);
+        kn_c_close_as(w, "} while ((from += %s) <= n - %s);", lanes, lanes);
         kn_c_close_as(w, "} while (!KN_IS_WHOLE(n, %s) && from < n && (from = n - %s) >= 0);",
                       lanes, lanes);
     }

@@ -212,6 +212,14 @@ bool kn_c_is_called(const kn_phase *p, int v)
             !kn_c_is_inline(value->op, values[value->in[value->nin - 1]].dtype, value->dtype));
 }
 
+bool kn_c_calls(const kn_phase *p)
+{
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (kn_c_is_called(p, v))
+            return true;
+    return false;
+}
+
 kn_dtype kn_c_accumulator(const kn_phase *p, const kn_red *red)
 {
     kn_dtype t = p->nest.values.data[red->value].dtype;

@@ -18,7 +18,7 @@ static void put_adding_loop(kn_c_writing *g, int loop)
     kn_c_block(w);
     kn_c_put_accs(g, loop);
     kn_c_line(w, "i64 from = 0;");
-    kn_c_open(w, "for (; from + KN_FOLD_LANES <= n; from += KN_FOLD_LANES)");
+    kn_c_open(w, "for (; from <= n - KN_FOLD_LANES; from += KN_FOLD_LANES)");
     kn_c_put_next_run(g);
     kn_c_put_fetches(g, loop);
     kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
@@ -40,7 +40,7 @@ static void put_vectors(kn_c_writing *g, int loop)
     kn_c_open(w, "do");
     kn_c_put_fetches(g, loop);
     kn_c_put_vector_of(g, loop, "KN_FOLD_LANES");
-    kn_c_close_as(w, "} while ((from += KN_FOLD_LANES) + KN_FOLD_LANES <= n);");
+    kn_c_close_as(w, "} while ((from += KN_FOLD_LANES) <= n - KN_FOLD_LANES);");
 }
 
 /* Can the lanes that are left be a vector with inactive lanes? Not of complex numbers, which are no vectors. */

@@ -8,6 +8,16 @@ static bool accumulates(const kn_phase *p, int r, int stage)
     return p->nest.reds.data[r].stage == stage && kn_c_owner(p, r) == r;
 }
 
+/* Is it a sum of columns of f32 that needs no total where all members are one block? A total that begins as 0 makes -0 of it 0. */
+static bool can_be_one_block(const kn_c_writer *w, int r)
+{
+    const kn_phase *p = w->ph;
+    const kn_red *red = &p->nest.reds.data[r];
+    return w->mode == KN_C_COLS && !p->how.split && red->op == KN_OP_SUM && red->dtype == KN_F32 &&
+           kn_c_accumulator(p, red) == KN_F64 && p->nest.values.data[red->value].dtype == KN_F32 &&
+           !kn_c_has_f64_variance(p, red->stage);
+}
+
 void kn_c_put_starts(kn_c_writer *w, int stage, const char *n)
 {
     const kn_phase *p = w->ph;
@@ -25,10 +35,18 @@ void kn_c_put_starts(kn_c_writer *w, int stage, const char *n)
             continue;
         }
         if (w->mode == KN_C_COLS && kn_c_has_total(&p->nest.reds.data[r])) {
+            const bool once = can_be_one_block(w, r);
+            if (once) {
+                kn_c_line(w, "if (s->once)");
+                kn_c_line(w, "    __builtin_memset(s->acc%d, 0, (u64)%s * sizeof(f32));", r, n);
+                kn_c_open(w, "else");
+            }
             kn_c_line(w, "c->fold[%d]->start(%s, c->fold[%d]->blocked ? s->total%d : s->acc%d);", r,
                       n, r, r, r);
             kn_c_line(w, "if (c->fold[%d]->blocked)", r);
             kn_c_line(w, "    c->fold[%d]->again(%s, s->acc%d, s->total%d);", r, n, r, r);
+            if (once)
+                kn_c_close(w);
         } else {
             kn_c_line(w, "c->fold[%d]->start(%s, s->acc%d);", r, n, r);
         }
@@ -42,7 +60,10 @@ void kn_c_put_merges(kn_c_writer *w, int stage, const char *lanes, const char *e
     for (int r = 0; r < p->nest.reds.len; r++) {
         if (!accumulates(p, r, stage) || !kn_c_has_total(&p->nest.reds.data[r]))
             continue;
-        kn_c_open(w, "if (c->fold[%d]->blocked)", r);
+        kn_c_open(w,
+                  can_be_one_block(w, r) ? "if (c->fold[%d]->blocked && !s->once)"
+                                         : "if (c->fold[%d]->blocked)",
+                  r);
         if (p->nest.reds.data[r].op == KN_OP_VAR)
             kn_c_line(w, "((f64 *)s->acc%d)[3 * s->lanes] = (f64)(stop - i);", r);
         kn_c_line(w, "c->fold[%d]->merge(%s, s->total%d, s->acc%d);", r, lanes, r, r);
@@ -99,11 +120,16 @@ void kn_c_put_finish(kn_c_writer *w, int stage, const char *n)
             kn_c_line(w, "s->r%d = (%s)s->acc%d;", r, type, owner);
         else if (kn_c_by_rows(w))
             kn_c_line(w, "c->fold[%d]->%s(%s, &s->r%d, s->acc%d);", owner, part, n, r, owner);
-        else if (kn_c_has_total(&p->nest.reds.data[owner]))
+        else if (kn_c_has_total(&p->nest.reds.data[owner])) {
+            if (owner == r && can_be_one_block(w, r)) {
+                kn_c_line(w, "if (s->once)");
+                kn_c_line(w, "    kn_add_zero(%s, s->r%d, (const f32 *)s->acc%d);", n, r, r);
+                kn_c_line(w, "else");
+            }
             kn_c_line(w,
                       "c->fold[%d]->%s(%s, s->r%d, c->fold[%d]->blocked ? s->total%d : s->acc%d);",
                       owner, part, n, r, owner, owner, owner);
-        else
+        } else
             kn_c_line(w, "c->fold[%d]->%s(%s, s->r%d, s->acc%d);", owner, part, n, r, owner);
     }
 }

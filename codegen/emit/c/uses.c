@@ -96,3 +96,37 @@ int kn_c_rows_at_once(const kn_c_writer *w)
     }
     return 1;
 }
+
+bool kn_c_has_plain_runs(const kn_c_writer *w)
+{
+    enum { MOST = 40 };
+    const kn_nest *nest = &w->ph->nest;
+    bool plain = w->mode == KN_C_ROWS && !w->one_run && nest->nsweeps == 1 && nest->reds.len == 0 &&
+                 nest->values.len <= MOST;
+    for (int v = 0; v < nest->values.len; v++)
+        plain = plain && (nest->values.data[v].kind == KN_V_GATHER || !kn_c_is_called(w->ph, v));
+    return plain;
+}
+
+bool kn_c_adds_together(const kn_c_writer *w)
+{
+    const kn_phase *p = w->ph;
+    bool any = false;
+    if (w->mode != KN_C_SHORT || w->ordered || w->rows > 0 || kn_c_calls(p) ||
+        kn_c_rows_at_once(w) > 1)
+        return false;
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (w->needed[v] && kn_c_is_group(&p->nest.values.data[v]) &&
+            kn_c_group_stage(&p->nest.values.data[v]) == 0)
+            return false;
+    for (int r = 0; r < p->nest.reds.len; r++) {
+        const kn_red *red = &p->nest.reds.data[r];
+        if (red->stage != 0)
+            continue;
+        if (red->op != KN_OP_SUM || kn_c_owner(p, r) != r || kn_c_accumulator(p, red) != KN_F64 ||
+            p->nest.values.data[red->value].dtype != KN_F32)
+            return false;
+        any = true;
+    }
+    return any;
+}

@@ -75,6 +75,8 @@ static void put_state(kn_c_writer *w)
         kn_c_line(w, "i64 lanes, members; /* of the tile; that a function takes */");
     if (w->mode == KN_C_COLS)
         kn_c_line(w, "int fresh; /* it takes the first of those that are accumulated together */");
+    if (w->mode == KN_C_COLS)
+        kn_c_line(w, "truth once; /* all members are accumulated together */");
     if (w->mode == KN_C_COLS && !w->one_run)
         kn_c_line(w, "i64 first[%d]; /* index of the first lane */", p->nest.ngroup);
     kn_c_line(w, "char *block, *rows;");
@@ -97,6 +99,8 @@ static void put_state(kn_c_writer *w)
                       kn_c_type(kn_c_accumulator(p, red)), r);
         else
             kn_c_line(w, "%s r%d; KN_VECTOR_ALIGNED char acc%d[32];", kn_c_type(red->dtype), r, r);
+        if (red->stage == 0 && kn_c_adds_together(w))
+            kn_c_line(w, "f32 *lanes%d;", r);
     }
     kn_c_close_as(w, "} %s;\n", name);
 }
@@ -132,7 +136,7 @@ static void put_start_state(kn_c_writer *w)
     kn_c_line(w, "s->block = scratch;");
     kn_c_line(w, "s->rows = scratch + %d * c->slot;", w->slots);
     if (w->mode == KN_C_ROWS && !w->one_run)
-        kn_c_line(w, "s->packed = 0;");
+        kn_c_line(w, "s->packed = s->packed_at = 0;");
     for (int i = 0; i < p->nest.values.len; i++)
         if (w->group_array[i] >= 0)
             kn_c_line(w, "s->v%d = (%s *)(scratch + %d * c->slot);", i,
@@ -166,20 +170,34 @@ static void put_next(kn_c_writer *w, int first, int end)
         kn_c_close(w);
 }
 
-/* Calls a function of the lanes of a block, run by run, from the index where the last block ended. */
+/* Calls a function of the lanes of a block, run by run, from the index where the last block ended: the only one, by its name,
+ * where whole runs have a loop of their own, in which pointers step from one to the next. */
 static void put_runs_function(kn_c_writer *w, int first, int end)
 {
-    const char *name = kn_c_state(w);
+    const char *name = kn_c_state(w), *fn = "fn";
     if (w->one_run)
         return;
-    kn_c_line(w, "static inline void %s_runs(const kn_c_call *c, %s *s, i64 lanes,", name, name);
-    kn_c_line(w, "    void (*fn)(const kn_c_call *c, %s *s, i64 n, i64 done))", name);
+    kn_c_line(w, "static inline void %s_runs(const kn_c_call *c, %s *s, i64 lanes%s", name, name,
+              kn_c_has_plain_runs(w) ? ")" : ",");
+    if (!kn_c_has_plain_runs(w))
+        kn_c_line(w, "    void (*fn)(const kn_c_call *c, %s *s, i64 n, i64 done))", name);
     kn_c_block(w);
     kn_c_line(w, "const i64 *const num = c->num, row = s->row;");
-    kn_c_open(w, "for (i64 done = 0, n; done < lanes; done += n)");
+    kn_c_line(w, "i64 done = 0;");
+    if (kn_c_has_plain_runs(w)) {
+        fn = kn_c_printed(w, "%s_%s0", name, w->packs[0] ? "whole" : "sweep");
+        kn_c_open(w, "for (; s->i[%d] == 0 && done < lanes - num[%d]; done += num[%d])", end - 1,
+                  end - 1, end - 1);
+        kn_c_line(w, "s->i[%d] = 0;", end - 1);
+        kn_c_line(w, "s->row = row + done;");
+        kn_c_line(w, "%s(c, s, num[%d], done);", fn, end - 1);
+        put_next(w, first, end - 1);
+        kn_c_close(w);
+    }
+    kn_c_open(w, "for (i64 n; done < lanes; done += n)");
     kn_c_line(w, "n = KN_MIN(num[%d] - s->i[%d], lanes - done);", end - 1, end - 1);
     kn_c_line(w, "s->row = row + done;");
-    kn_c_line(w, "fn(c, s, n, done);");
+    kn_c_line(w, "%s(c, s, n, done);", fn);
     kn_c_open(w, "if ((s->i[%d] += n) == num[%d])", end - 1, end - 1);
     kn_c_line(w, "s->i[%d] = 0;", end - 1);
     put_next(w, first, end - 1);
@@ -198,7 +216,9 @@ static void put_block(kn_c_writer *w, const char *call, const char *what, int st
     if (!w->one_run) {
         for (int a = 0; a < w->ph->nest.ngroup && w->mode == KN_C_COLS; a++)
             kn_c_line(w, "s->i[%d] = s->first[%d];", a, a);
-        kn_c_line(w, "%s_runs(%s, s, %s, %s_%s%d);", name, call, n, name, what, stage);
+        const char *fn =
+            kn_c_has_plain_runs(w) ? "" : kn_c_printed(w, ", %s_%s%d", name, what, stage);
+        kn_c_line(w, "%s_runs(%s, s, %s%s);", name, call, n, fn);
         return;
     }
     if (w->axis >= 0)
@@ -286,6 +306,57 @@ static void put_short_sweep(kn_c_writer *w, int stage)
         put_group_stage(w, stage + 1);
 }
 
+/* The indices of the groups, to where a walk begins again. */
+static void put_groups(kn_c_writer *w, const char *to, const char *from)
+{
+    for (int a = 0; a < w->ph->nest.ngroup; a++)
+        kn_c_line(w, "%s[%d] = %s[%d];", to, a, from, a);
+}
+
+/* Up to KN_TOGETHER rows at a time: their first sweep, which leaves sums as lanes; those of all; and what is left of each row. */
+static void put_rows_together(kn_c_writer *w)
+{
+    const kn_nest *nest = &w->ph->nest;
+    for (int r = 0; r < nest->reds.len; r++)
+        if (nest->reds.data[r].stage == 0)
+            kn_c_line(w, "KN_VECTOR_ALIGNED f32 lanes%d[KN_TOGETHER * KN_HALF_LANES] = {0};", r);
+    kn_c_line(w, "s->part = s->row = 0;");
+    kn_c_line(w, nest->nsweeps > 1
+                     ? "const i64 most = KN_MIN(KN_TOGETHER, 1 + KN_TOGETHER_LANES / KN_SOME(n));"
+                     : "const i64 most = KN_TOGETHER;");
+    kn_c_open(w, "for (i64 rows; unit < end; unit += rows)");
+    kn_c_line(w, "i64 first[%d];", nest->ngroup);
+    kn_c_line(w, "rows = KN_MIN(most, end - unit);");
+    put_groups(w, "first", "s->i");
+    kn_c_open(w, "for (i64 k = 0; k < rows; k++)");
+    for (int r = 0; r < nest->reds.len; r++)
+        if (nest->reds.data[r].stage == 0)
+            kn_c_line(w, "s->lanes%d = lanes%d + k * KN_HALF_LANES;", r, r);
+    put_block(w, "c", "sweep", 0, "0", "n");
+    put_next(w, 0, nest->ngroup);
+    kn_c_close(w);
+    for (int r = 0; r < nest->reds.len; r++)
+        if (nest->reds.data[r].stage == 0) {
+            kn_c_line(w, "f32 sums%d[KN_TOGETHER];", r);
+            kn_c_line(w, "kn_sum_rows(sums%d, lanes%d, rows);", r, r);
+        }
+    put_groups(w, "s->i", "first");
+    kn_c_open(w, "for (i64 k = 0; k < rows; k++)");
+    put_group_stage(w, 0);
+    kn_c_put_starts(w, 0, "1");
+    for (int r = 0; r < nest->reds.len; r++)
+        if (nest->reds.data[r].stage == 0)
+            kn_c_line(w, "s->acc%d = s->acc%d + (f64)sums%d[k];", r, r, r);
+    kn_c_put_finish(w, 0, "1");
+    if (nest->nsweeps == 1)
+        put_group_stage(w, 1);
+    for (int t = 1; t < nest->nsweeps; t++)
+        put_short_sweep(w, t);
+    put_next(w, 0, nest->ngroup);
+    kn_c_close(w);
+    kn_c_close(w);
+}
+
 /* A row is a sweep ahead of the one before it: each sweep of one waits for what the sweep before has reduced, and others are
  * work meanwhile. */
 static void put_rows_at_once(kn_c_writer *w, int rows)
@@ -318,6 +389,10 @@ static void put_short_rows(kn_c_writer *w)
     kn_c_line(w, "const i64 n = c->members;");
     if (rows > 1) {
         put_rows_at_once(w, rows);
+        return;
+    }
+    if (kn_c_adds_together(w)) {
+        put_rows_together(w);
         return;
     }
     kn_c_line(w, "s->part = s->row = 0;");
@@ -493,6 +568,7 @@ static void put_cols(kn_c_writer *w)
     kn_c_line(w, "s->part = unit %% c->parts;");
     put_part(w);
     kn_c_put_columns_of_unit(w, "c");
+    kn_c_line(w, "s->once = to - from <= KN_FOLD_MEMBERS && !c->side;");
     kn_c_line(w, "s->lanes = n;");
     if (!w->one_run) {
         kn_c_put_seek(w, 0, first, "start");

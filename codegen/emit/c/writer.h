@@ -291,6 +291,10 @@ const char *kn_c_store_subscript(kn_c_writing *g, int s, const char *l);
 
 /* How many short rows are under way at once: one for each sweep, or one. */
 int kn_c_rows_at_once(const kn_c_writer *w);
+/* Are runs of lanes all that a phase of rows has, and little work? Their function is inline where they are whole, and where not. */
+bool kn_c_has_plain_runs(const kn_c_writer *w);
+/* Are short rows taken some at a time, whose first sweep leaves its lanes to be added up together? */
+bool kn_c_adds_together(const kn_c_writer *w);
 
 /* ---- fetch.c ---- */
 
