@@ -134,9 +134,11 @@ static void test_casts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quotients), cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_quotients),
+        cmocka_unit_test(test_counts),
         cmocka_unit_test(test_moderate_quotients),
-        cmocka_unit_test(test_halves),    cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_casts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

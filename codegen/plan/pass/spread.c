@@ -21,7 +21,6 @@
 
 #include "codegen/plan/form/form.h"
 #include "codegen/plan/pass/passes.h"
-#include "codegen/sched/sched.h"
 
 /* Buffers of a reduction's partial results. */
 typedef struct parts {
@@ -44,7 +43,7 @@ typedef struct spreader {
     /* per reduction: its export by the local phase before `to`; -1: none */
     int *export_of;
     parts *partial; /* per reduction */
-    int *order;     /* the numbers of all reductions: variances last, so that sums are combined together */
+    int *order;     /* all reductions, variances last, so that sums share a combine */
 } spreader;
 
 static int push_value(spreader *s, kn_value v) { return kn_nest_add(s->p->arena, &s->to.nest, v); }
@@ -294,7 +293,7 @@ static int merged(spreader *s, int r)
     const kn_red *red = &s->from.nest.reds.data[r];
     if (red->op == KN_OP_VAR)
         return s->to.local && s->by_vectors ? merged_moments(s, red, &s->partial[r])
-                                             : merged_moments_at_once(s, red, &s->partial[r]);
+                                            : merged_moments_at_once(s, red, &s->partial[r]);
     if (red->part == KN_PART_EXPSUM)
         return merged_sums(s, r);
     if (red->by)
@@ -500,17 +499,13 @@ static int *order_of(kn_arena *a, const kn_phase *ph)
     return order;
 }
 
-/* Has a thread several columns of such ranges, side by side? Then it has no registers to merge moments in one sweep. */
-static bool has_vectors_of_columns(kn_planner *p, const kn_phase *ph, const kn_range *members)
+/* Has a thread several columns, side by side, or might it, as members that lie so may be interleaved? Then it has no registers to
+ * merge moments in one sweep (measured: docs/lab/one-sweep-variance.md). */
+static bool has_vectors_of_columns(kn_planner *p, const kn_phase *ph)
 {
-    const kn_site at = kn_planner_site(p);
-    kn_phase split = kn_with_ranges(kn_preview(p, ph)->phases, members);
-    if (split.how.interleaved) {
-        split = kn_phase_copy(p->arena, &split);
-        kn_undo_interleaving(&at, &split);
-    }
-    return split.how.walk == KN_WALK_COLS &&
-           (split.how.vec > 1 || kn_interleave_if_quicker(&at, &split));
+    const kn_phase *preview = kn_preview(p, ph)->phases;
+    return preview->how.walk == KN_WALK_COLS &&
+           (preview->how.vec > 1 || kn_suits_interleaving(preview));
 }
 
 void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *made)
@@ -518,7 +513,7 @@ void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *ma
     spreader s = {.p = p,
                   .from = p->phases.data[index],
                   .local = p->problem->target->sm != 0,
-                  .by_vectors = has_vectors_of_columns(p, &p->phases.data[index], &members),
+                  .by_vectors = has_vectors_of_columns(p, &p->phases.data[index]),
                   .members = members,
                   .made = made};
     int stages = 0, nreds = s.from.nest.reds.len;
