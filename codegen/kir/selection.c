@@ -38,6 +38,22 @@ bool kn_divides_by_count(const kn_phase *ph, int i)
             (ph->how.async && !ph->how.cluster));
 }
 
+/* Is value i  1 + exp(-abs(x)), or a product of two such: 1 to 4, or NaN? */
+static bool is_moderate(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    if (kn_is_elem(v, KN_OP_MUL))
+        return v->in[0] == v->in[1] && is_moderate(ph, v->in[0]);
+    for (int k = 0; k < 2 && kn_is_elem(v, KN_OP_ADD); k++) {
+        const kn_value *one = kn_value_at(ph, v->in[k]), *e = kn_value_at(ph, v->in[1 - k]);
+        const kn_value *minus = kn_is_elem(e, KN_OP_EXP) ? kn_value_at(ph, e->in[0]) : NULL;
+        if (one->kind == KN_V_CONST && one->value.f == 1 && minus && kn_is_elem(minus, KN_OP_NEG) &&
+            kn_is_elem(kn_value_at(ph, minus->in[0]), KN_OP_ABS))
+            return true;
+    }
+    return false;
+}
+
 static kn_select quotient(const kn_phase *ph, bool fast, const bool *imprecise, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
@@ -48,6 +64,8 @@ static kn_select quotient(const kn_phase *ph, bool fast, const bool *imprecise, 
         return KN_SELECT_DIVISOR;
     if (!fast && kn_is_approximated(ph, imprecise, i))
         return KN_SELECT_APPROXIMATION;
+    if (!fast && single && v->level == KN_ELEMENT && is_moderate(ph, v->in[1]))
+        return KN_SELECT_MODERATE_QUOTIENT;
     return ph->how.inline_quotients && v->level == KN_GROUP && single ? KN_SELECT_INLINE_QUOTIENT
                                                                       : KN_SELECT_OPERATION;
 }

@@ -12,6 +12,7 @@ typedef enum kn_select {
     KN_SELECT_DIVISOR,
     KN_SELECT_APPROXIMATE_DIVISOR,
     KN_SELECT_INLINE_QUOTIENT, /* without division's subroutine for extreme operands */
+    KN_SELECT_MODERATE_QUOTIENT, /* the same by an element of 1 to 4, or NaN, as logistic functions divide by */
     KN_SELECT_APPROXIMATION, /* of an exponential or a quotient that need not be exact: codegen/kir/precision.h */
     KN_SELECT_WIDE_PRODUCT, /* of 64 bits; each factor is a constant below 2^32 or the cast of a u32 */
     KN_SELECT_LANE_NUMBER, /* the lowest bits of a position: codegen/kir/lanes.h */

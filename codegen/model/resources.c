@@ -156,14 +156,13 @@ static int columns_bytes(const kn_phase *ph, int r, int threads)
 
 int kn_combined_columns_end(const kn_phase *ph, int sweep, int r, int threads)
 {
-    enum { ROOM = 4096, ROOM_INTERLEAVED = 16 * 1024 };
-    const int room = ph->how.interleaved ? ROOM_INTERLEAVED : ROOM;
+    enum { ROOM = 16 * 1024 };
     int bytes = columns_bytes(ph, r, threads), end = r + 1;
     for (; kn_red_accumulates(ph, r, sweep) && end < ph->nest.reds.len; end++) {
         if (!kn_red_accumulates(ph, end, sweep))
             continue;
         bytes += columns_bytes(ph, end, threads);
-        if (bytes > room || !are_alike(ph, r, end))
+        if (bytes > ROOM || !are_alike(ph, r, end))
             break;
     }
     return end;

@@ -85,6 +85,17 @@ static void test_counts(void **state)
     assert_int_equal(mean.by[KN_SELECT_DIVISOR], 1);
 }
 
+/* A logistic function divides by 1 to 2. */
+static void test_moderate_quotients(void **state)
+{
+    (void)state;
+    const counts silu = counts_of("def f(x: f32[N, C]):\n    return silu(x)\n", 512, 1024, false),
+                 any = counts_of("def f(x: f32[N, C]):\n    return x / (1 + exp(x))\n", 512, 1024,
+                                 false);
+    assert_int_equal(silu.by[KN_SELECT_MODERATE_QUOTIENT], 1);
+    assert_int_equal(any.by[KN_SELECT_MODERATE_QUOTIENT], 0);
+}
+
 static void test_halves(void **state)
 {
     (void)state;
@@ -123,8 +134,11 @@ static void test_casts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quotients), cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_halves),    cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_quotients),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_moderate_quotients),
+        cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_casts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,6 +113,8 @@ const char *kn_cuda_expression(kn_cuda_writer *w, int i)
     case KN_SELECT_APPROXIMATE_DIVISOR:
         return kn_cuda_printed(w, "kn_rough_quotient(%s, %s)", in[0], divisor(w, v->in[1]));
     case KN_SELECT_INLINE_QUOTIENT: return kn_cuda_printed(w, "kn_divide(%s, %s)", in[0], in[1]);
+    case KN_SELECT_MODERATE_QUOTIENT:
+        return kn_cuda_printed(w, "kn_divide_moderately(%s, %s)", in[0], in[1]);
     case KN_SELECT_APPROXIMATION:
         return v->op == KN_OP_EXP
                    ? kn_cuda_printed(w, "kn_approximate_exp(%s)", in[0])

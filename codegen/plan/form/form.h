@@ -18,6 +18,8 @@ void kn_wrap_indices(kn_planner *p, kn_phase *phase);
  * the next. False if it has none. */
 bool kn_has_moments(const kn_planner *p, const kn_phase *phase);
 bool kn_use_moments(kn_planner *p, kn_phase *phase, bool one_sweep);
+/* moments.c: the value by which a sum of all x, or of their squared deviations, is divided: the number of members; -1: none is. */
+int kn_count_behind_mean(const kn_planner *p, const kn_phase *phase, int x);
 /* online.c: max(x) and sum(exp(x - max)) of a raw phase in one sweep. False if it has none. */
 bool kn_has_online(const kn_phase *phase);
 bool kn_use_online(kn_planner *p, kn_phase *phase);

@@ -94,6 +94,21 @@ static void correct(kn_planner *p, kn_phase *ph, int q, int d)
     kn_instead_of_result(p, ph, q, corrected, &by);
 }
 
+int kn_count_behind_mean(const kn_planner *p, const kn_phase *ph, int x)
+{
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_value *v = kn_value_at(ph, i);
+        if (!kn_is_elem(v, KN_OP_DIV) || kn_value_at(ph, v->in[0])->kind != KN_V_RESULT ||
+            !is_by_count(p, ph, v))
+            continue;
+        const kn_red *of = &ph->nest.reds.data[kn_value_at(ph, v->in[0])->index];
+        const kn_value *by = kn_value_at(ph, v->in[1]);
+        if (of->value == x && (of->op == KN_OP_SUM || of->op == KN_OP_VAR))
+            return kn_is_elem(by, KN_OP_CAST) ? by->in[0] : v->in[1];
+    }
+    return -1;
+}
+
 bool kn_has_moments(const kn_planner *p, const kn_phase *ph)
 {
     bool has = false;

@@ -16,9 +16,10 @@
  * Ranges may also be the indices of outer axes of the members: a partial phase then is not split, but has them as groups.
  *
  * A VAR has three partial results: the sum of squares, the mean (f64) that it is about, and the number of members,
- * which is the same for all groups; finish adds up  M2 + n * (mean of the range - mean of the group)**2. */
+ * which is the same for all groups; finish adds up M2 and n * (mean of the range - mean of the group)**2. */
 #include <string.h>
 
+#include "codegen/plan/form/form.h"
 #include "codegen/plan/pass/passes.h"
 
 /* Buffers of a reduction's partial results. */
@@ -30,6 +31,7 @@ typedef struct spreader {
     kn_planner *p;
     kn_phase from;           /* the phase as it was */
     bool local;              /* finishes are local to a following phase */
+    bool by_vectors;         /* threads have several columns each */
     kn_range members;        /* the ranges that members are split into */
     int along;               /* axes whose indices are the ranges: the first ones of members */
     const kn_partials *made; /* partial results of stage 0 that another phase stores; or NULL */
@@ -41,6 +43,7 @@ typedef struct spreader {
     /* per reduction: its export by the local phase before `to`; -1: none */
     int *export_of;
     parts *partial; /* per reduction */
+    int *order;     /* all reductions, variances last, so that sums share a combine */
 } spreader;
 
 static int push_value(spreader *s, kn_value v) { return kn_nest_add(s->p->arena, &s->to.nest, v); }
@@ -209,18 +212,48 @@ static int reduced(spreader *s, kn_op op, kn_dtype t, int value)
                                     .index = s->to.nest.reds.len - 1});
 }
 
+/* The number of members of all ranges, in f64: what a mean of the same values is divided by, or a sum. */
+static int members_of_all(spreader *s, const kn_red *var, int n)
+{
+    const int count = kn_count_behind_mean(s->p, &s->from, var->value);
+    return count < 0 ? reduced(s, KN_OP_SUM, KN_F64, n)
+                     : elem(s, KN_OP_CAST, KN_F64, copy_value(s, count), -1);
+}
+
 /* Chan's merge of all ranges at once, in f64. */
-static int merged_moments(spreader *s, const parts *part, kn_dtype t)
+static int merged_moments(spreader *s, const kn_red *var, const parts *part)
 {
     int m2 = elem(s, KN_OP_CAST, KN_F64, load_partial(s, part->result), -1);
     int mean = load_partial(s, part->mean);
     int n = load_along_splits(s, part->count, (kn_access){.buf = part->count}, 1);
     int sum = reduced(s, KN_OP_SUM, KN_F64, elem(s, KN_OP_MUL, KN_F64, mean, n));
-    int whole = elem(s, KN_OP_DIV, KN_F64, sum, reduced(s, KN_OP_SUM, KN_F64, n));
+    int whole = elem(s, KN_OP_DIV, KN_F64, sum, members_of_all(s, var, n));
     int d = elem(s, KN_OP_SUB, KN_F64, mean, whole);
     int between = elem(s, KN_OP_MUL, KN_F64, elem(s, KN_OP_MUL, KN_F64, d, d), n);
     int total = reduced(s, KN_OP_SUM, KN_F64, elem(s, KN_OP_ADD, KN_F64, m2, between));
-    return elem(s, KN_OP_CAST, t, total, -1);
+    return elem(s, KN_OP_CAST, var->dtype, total, -1);
+}
+
+/* The same in one sweep: the means are taken about that of the first range. It is one of them, so the variance is at least the
+ * square of its distance from the mean over the number of ranges, and cancels no more digits than that number has. */
+static int merged_moments_at_once(spreader *s, const kn_red *var, const parts *part)
+{
+    kn_access first = kn_over_groups(&s->from, part->mean);
+    int m2 = elem(s, KN_OP_CAST, KN_F64, load_partial(s, part->result), -1);
+    int mean = load_partial(s, part->mean);
+    int n = load_along_splits(s, part->count, (kn_access){.buf = part->count}, 1);
+    int about = push_value(
+        s, (kn_value){.kind = KN_V_LOAD, .dtype = KN_F64, .level = KN_GROUP, .access = &first});
+    int d = elem(s, KN_OP_SUB, KN_F64, mean, about);
+    int weighted = elem(s, KN_OP_MUL, KN_F64, d, n);
+    int between = elem(s, KN_OP_MUL, KN_F64, weighted, d);
+    int squares = reduced(s, KN_OP_SUM, KN_F64, elem(s, KN_OP_ADD, KN_F64, m2, between));
+    int sum = reduced(s, KN_OP_SUM, KN_F64, weighted);
+    int mean_of_all = elem(s, KN_OP_DIV, KN_F64, sum, members_of_all(s, var, n));
+    int excess = elem(s, KN_OP_MUL, KN_F64, sum, mean_of_all);
+    int total = elem(s, KN_OP_SUB, KN_F64, squares, excess);
+    int zero = push_value(s, kn_number((kn_scalar){.dtype = KN_F64}));
+    return elem(s, KN_OP_CAST, var->dtype, elem(s, KN_OP_MAXIMUM, KN_F64, total, zero), -1);
 }
 
 /* Merges the sums of exp(x - max), each relative to the maximum of its own range. */
@@ -259,7 +292,8 @@ static int merged(spreader *s, int r)
 {
     const kn_red *red = &s->from.nest.reds.data[r];
     if (red->op == KN_OP_VAR)
-        return merged_moments(s, &s->partial[r], red->dtype);
+        return s->to.local && s->by_vectors ? merged_moments(s, red, &s->partial[r])
+                                            : merged_moments_at_once(s, red, &s->partial[r]);
     if (red->part == KN_PART_EXPSUM)
         return merged_sums(s, r);
     if (red->by)
@@ -268,26 +302,25 @@ static int merged(spreader *s, int r)
 }
 
 /* Begins a phase that combines the partial results of a stage. */
-static void combine_parts(spreader *s, int stage)
+static void combine_parts(spreader *s, int stage, bool local)
 {
     int ng = s->from.nest.ngroup;
     begin(s);
+    s->to.local = local;
     memset(s->export_of, -1, sizeof(int) * (size_t)s->from.nest.reds.len);
     s->to.nest.naxes = ng + 1;
     bool made = stage == 0 && s->made;
     s->to.nest.axes[ng] = (kn_axis){.name = made ? "parts" : "splits",
                                     .member = true,
                                     .extent = made ? s->made->n : s->members.n};
-    for (int r = 0; r < s->from.nest.reds.len; r++) {
-        if (s->from.nest.reds.data[r].stage == stage)
+    for (int i = 0, r; i < s->from.nest.reds.len; i++)
+        if (s->from.nest.reds.data[r = s->order[i]].stage == stage)
             s->result_value[r] = merged(s, r);
-    }
 }
 
 static void finish_locally(spreader *s, int stage)
 {
-    combine_parts(s, stage);
-    s->to.local = true;
+    combine_parts(s, stage, true);
     s->to.first_export = s->p->exports;
     for (int r = 0; r < s->from.nest.reds.len; r++) {
         if (s->from.nest.reds.data[r].stage != stage)
@@ -321,7 +354,7 @@ static void copy_stores(spreader *s, kn_store_kind kind, int stage)
 
 static void finish_as_phase(spreader *s, int stage, bool last)
 {
-    combine_parts(s, stage);
+    combine_parts(s, stage, false);
     for (int r = 0; r < s->from.nest.reds.len; r++)
         if (s->from.nest.reds.data[r].stage == stage && !last)
             store_result(s, r, s->result_value[r]);
@@ -380,7 +413,8 @@ static void partial_phase(spreader *s, int stage)
     begin(s);
     split(s);
     store_local_results(s, stage);
-    for (int r = 0; r < s->from.nest.reds.len; r++) {
+    for (int i = 0; i < s->from.nest.reds.len; i++) {
+        const int r = s->order[i];
         kn_red red = s->from.nest.reds.data[r];
         parts *partial = &s->partial[r];
         if (red.stage != stage)
@@ -454,11 +488,32 @@ static int move_axes(kn_phase *ph, uint32_t axes)
     return n;
 }
 
+/* All reductions, the variances last. */
+static int *order_of(kn_arena *a, const kn_phase *ph)
+{
+    int *order = KN_NEW_ARRAY(a, int, ph->nest.reds.len + 1), n = 0;
+    for (int last = 0; last < 2; last++)
+        for (int r = 0; r < ph->nest.reds.len; r++)
+            if ((ph->nest.reds.data[r].op == KN_OP_VAR) == last)
+                order[n++] = r;
+    return order;
+}
+
+/* Has a thread several columns, side by side, or might it, as members that lie so may be interleaved? Then it has no registers to
+ * merge moments in one sweep (measured: docs/lab/one-sweep-variance.md). */
+static bool has_vectors_of_columns(kn_planner *p, const kn_phase *ph)
+{
+    const kn_phase *preview = kn_preview(p, ph)->phases;
+    return preview->how.walk == KN_WALK_COLS &&
+           (preview->how.vec > 1 || kn_suits_interleaving(preview));
+}
+
 void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *made)
 {
     spreader s = {.p = p,
                   .from = p->phases.data[index],
                   .local = p->problem->target->sm != 0,
+                  .by_vectors = has_vectors_of_columns(p, &p->phases.data[index]),
                   .members = members,
                   .made = made};
     int stages = 0, nreds = s.from.nest.reds.len;
@@ -470,6 +525,7 @@ void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *ma
     s.result_buf = KN_NEW_ARRAY(p->arena, int, nreds + 1);
     s.export_of = KN_NEW_ARRAY(p->arena, int, nreds + 1);
     s.partial = KN_NEW_ARRAY(p->arena, parts, nreds + 1);
+    s.order = order_of(p->arena, &s.from);
     memset(s.result_buf, -1, sizeof(int) * (size_t)nreds);
     memset(s.export_of, -1, sizeof(int) * (size_t)nreds);
     for (int r = 0; r < nreds; r++)

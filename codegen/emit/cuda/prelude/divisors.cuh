@@ -64,6 +64,12 @@ __device__ __forceinline__ float operator/(float a, const kn_divisor<float> &d)
     const float x = a * d.scale, q = x * d.reciprocal, corrected = fmaf(-fmaf(q, d.by, -x), d.reciprocal, q);
     return fabsf(q) < (float)KN_INF ? corrected : q;
 }
+// By 1 to 4, or NaN: rounded as division does, but for dividends below 2^-102, whose remainder may underflow.
+__device__ __forceinline__ float kn_divide_moderately(float a, float by)
+{
+    const float r = kn_correct_reciprocal(kn_rough_reciprocal(by), by), q = a * r;
+    return fabsf(q) < (float)KN_INF ? fmaf(-fmaf(q, by, -a), r, q) : q;
+}
 __device__ __forceinline__ double operator/(double a, const kn_divisor<double> &d)
 {
     const double x = a * d.scale;
