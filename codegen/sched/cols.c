@@ -194,7 +194,7 @@ static int rows_of(const kn_phase *ph, const kn_target *target, int block)
 static int threads(const kn_phase *ph, const kn_target *target)
 {
     int most = ph->how.packed                           ? kn_packed_threads(ph)
-               : ph->how.interleaved                    ? kn_interleaved_threads(ph)
+               : ph->how.interleaved                    ? ph->how.lanes
                : ph->how.tile && ph->nest.reds.len == 0 ? block_of_tiles(ph)
                : kn_cols_keep(ph, target)               ? block_that_keeps(ph, target)
                                                         : WHOLE_BLOCK;

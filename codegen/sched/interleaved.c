@@ -17,16 +17,6 @@
 /* Lanes: registers for two blocks of so many threads share a multiprocessor. */
 enum { LANES = 512 };
 
-int kn_interleaved_threads(const kn_phase *ph)
-{
-    enum { MANY_AT_ONCE = 8 }; /* elements of a step */
-    int arrays = 0;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        arrays += kn_value_at(ph, i)->kind == KN_V_LOAD && kn_value_at(ph, i)->level == KN_ELEMENT;
-    const bool many = ph->how.resident && arrays > 1 && arrays * ph->how.vec >= MANY_AT_ONCE;
-    return many && ph->how.lanes == LANES ? LANES / 2 : ph->how.lanes;
-}
-
 /* Have the lanes of its tiles all a group? */
 static bool fills_lanes(const kn_phase *ph)
 {

@@ -289,9 +289,6 @@ void kn_undo_interleaving(const kn_site *at, kn_phase *phase);
 /* interleave.c: the same if that is predicted to be quicker; of two that take as long the one with wider vectors, which has
  * fewer instructions. */
 bool kn_interleave_if_quicker(const kn_site *at, kn_phase *phase);
-/* The threads that its blocks should have: half as many where vectors of several arrays are kept over a barrier, for 64 registers
- * then spill (measured: docs/lab/interleaved-columns.md). */
-int kn_interleaved_threads(const kn_phase *phase);
 /* The lanes that a block of so many threads has for it. */
 void kn_bind_interleaved(const kn_site *at, kn_phase *phase, int block);
 /* Can the local phases of groups of phase p lie as it does? */
