@@ -100,7 +100,7 @@ static bool same_nests(const kn_nest *x, const kn_nest *y)
 bool kn_phase_same(const kn_phase *x, const kn_phase *y)
 {
     bool same = x->local == y->local && x->universal == y->universal &&
-                x->invariant == y->invariant && x->how.split == y->how.split &&
+                x->invariant == y->invariant && x->no_cluster == y->no_cluster && x->how.split == y->how.split &&
                 x->how.mixed == y->how.mixed && x->how.resident == y->how.resident &&
                 x->num.splits == y->num.splits && x->num.chunk == y->num.chunk &&
                 x->num.parts == y->num.parts && x->num.rounds == y->num.rounds &&

@@ -24,7 +24,7 @@ enum { HALF_OF_REGISTERS = 64 * 1024 };
 
 static bool can(const kn_phase *ph, const kn_target *target)
 {
-    return target->cluster > 1 && !ph->universal && ph->alone && !ph->how.mixed && !ph->how.split &&
+    return target->cluster > 1 && !ph->universal && !ph->no_cluster && !ph->how.mixed && !ph->how.split &&
            !ph->local && ph->how.walk == KN_WALK_ROWS && !ph->how.tile && ph->nest.reds.len > 0 &&
            ph->nest.reds.len <= MOST_REDUCTIONS && ph->nest.members > 1;
 }
