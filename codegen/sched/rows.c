@@ -237,7 +237,8 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
     int64_t bytes = kn_reread_bytes(ph);
     const bool one_run = kn_phase_one_run(ph);
     bool fitting = ph->how.cluster || one_run || target->cluster == 0;
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || !bytes || !fitting ||
+    if (target->sm == 0 || ph->universal || ph->how.split || !bytes || !fitting ||
+        (!ph->alone && (!ph->how.cluster || ph->how.mixed)) ||
         (one_run && !kn_reread_alike(ph) && !may_copy(ph)))
         return false;
     return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
