@@ -228,8 +228,8 @@ static bool may_copy(const kn_phase *ph)
     return true;
 }
 
-/* Does shared memory hold a block's part of the group, and should it? Only in a kernel of one phase: others launch as
- * many blocks as fit at a time, which shared memory would reduce. Groups in several runs leave it to clusters, even
+/* Does shared memory hold a block's part of the group, and should it? Only in a kernel of one phase, and of clusters: others launch
+ * as many blocks as fit at a time, which shared memory would reduce. Groups in several runs leave it to clusters, even
  * of one block (cluster.c), if there are any; those in one run of several widths are quicker read again than by threads
  * brought there (docs/lab/combining-columns.md). */
 static bool shared_keeps(const kn_phase *ph, const kn_target *target)
