@@ -134,8 +134,9 @@ static bool leaves_no_cluster(const kn_kernel *k, int p)
 {
     bool none = false;
     for (int i = 0; i < k->phases.len; i++)
-        none = none || (i != p && (k->phases.data[i].how.mixed || kn_phase_resident(&k->phases.data[i]) ||
-                                   (i < p && k->phases.data[i].how.cluster)));
+        none = none ||
+               (i != p && (k->phases.data[i].how.mixed || kn_phase_resident(&k->phases.data[i]) ||
+                           (i < p && k->phases.data[i].how.cluster)));
     return none;
 }
 
@@ -173,9 +174,8 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         (!kn_is_cyclic(ph) ||
          (ph->how.walk == KN_WALK_ROWS && (!kn_by_block(ph) || ph->how.tpg != k->threads))))
         return broken(k, p, "resident values need a mixed phase or a cyclic partition over blocks");
-    if (ph->how.cluster &&
-        (ph->how.split || ph->how.walk == KN_WALK_FLAT ||
-         (ph->how.walk == KN_WALK_ROWS && ph->how.tpg != k->threads)))
+    if (ph->how.cluster && (ph->how.split || ph->how.walk == KN_WALK_FLAT ||
+                            (ph->how.walk == KN_WALK_ROWS && ph->how.tpg != k->threads)))
         return broken(k, p, "whole blocks of a cluster share groups");
     if (ph->how.cluster && !ph->how.mixed && leaves_no_cluster(k, p))
         return broken(k, p, "clusters need a kernel's shared memory, which another phase has");
