@@ -28,7 +28,8 @@
     "  --save NAMES   saves these values instead, or none\n"
 #define SCHEDULE_HELP                                                                                     \
     "  --schedule S   how groups are divided: whole; split (over the machine); resident (split, and\n"    \
-    "                 kept on chip); cluster or cluster=N; tiles (whole, and what lies transposed\n"      \
+    "                 kept on chip); cluster or cluster=N; clusters (as chosen, and one of several\n"     \
+    "                 loop nests may have them); tiles (whole, and what lies transposed\n"                \
     "                 through tiles); pieces or joined (outputs of assigned parts, pads and joined\n"     \
     "                 arrays); grouped or direct (reductions by the groups of others, or not); copies,\n" \
     "                 or 'in place' (how arguments that are not row by row are read, as of a .npy\n"      \

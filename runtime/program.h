@@ -18,7 +18,8 @@ typedef struct kn_variant kn_variant;
 
 typedef struct kn_program_options {
     bool fusion;
-    const char *schedule; /* NULL, "whole", "split", "resident", "tiles", "cluster", "cluster=N" */
+    const char *
+        schedule; /* NULL, "whole", "split", "resident", "tiles", "cluster", "cluster=N", "clusters" */
     int max_threads;
     const char *reuse; /* NULL, "keep", "recompute" */
     bool fast_math;

@@ -6,11 +6,10 @@
 
 #include "codegen/kir/target.h"
 
-static const char *const divisions[KN_DIVISIONS] = {[KN_DIVIDE_WHOLE] = "whole",
-                                                    [KN_DIVIDE_CLUSTER] = "cluster",
-                                                    [KN_DIVIDE_SPLIT] = "split",
-                                                    [KN_DIVIDE_TILES] = "tiles",
-                                                    [KN_DIVIDE_RESIDENT] = "resident"};
+static const char *const divisions[KN_DIVISIONS] = {
+    [KN_DIVIDE_WHOLE] = "whole",       [KN_DIVIDE_CLUSTER] = "cluster",
+    [KN_DIVIDE_SPLIT] = "split",       [KN_DIVIDE_TILES] = "tiles",
+    [KN_DIVIDE_RESIDENT] = "resident", [KN_DIVIDE_CLUSTERS] = "clusters"};
 static const char *const reuses[KN_REUSES] = {
     [KN_REUSE_KEEP] = "keep", [KN_REUSE_RECOMPUTE] = "recompute"};
 static const char *const storings[KN_STORINGS] = {

@@ -18,6 +18,7 @@ typedef enum kn_division {
     KN_DIVIDE_SPLIT,   /* all blocks of the grid */
     KN_DIVIDE_TILES,   /* as WHOLE; and transposed arrays go through tiles wherever there are any */
     KN_DIVIDE_RESIDENT, /* as SPLIT; and blocks keep on chip what a later phase reads again */
+    KN_DIVIDE_CLUSTERS, /* as BY_COST; and one of several phases may have clusters */
     KN_DIVISIONS
 } kn_division;
 

@@ -14,10 +14,11 @@ typedef struct kn_phase {
     kn_numbers num; /* (n) */
     /* GPUs, bound: by which instructions; it follows from the rest */
     const kn_selection *selection;
-    bool barrier;   /* a grid barrier comes before */
-    int round;      /* of kernels that exchange with other ranks: how many exchanges come before */
-    bool alone;     /* the only phase of its kernel that is not local */
-    bool universal; /* relies on no size, stride or alignment */
+    bool barrier;    /* a grid barrier comes before */
+    int round;       /* of kernels that exchange with other ranks: how many exchanges come before */
+    bool alone;      /* the only phase of its kernel that is not local */
+    bool no_cluster; /* another phase of its kernel has them, or keeps values in shared memory */
+    bool universal;  /* relies on no size, stride or alignment */
     /* how the members of a group are combined depends on their number and layout, not on how many groups there are */
     bool invariant;
     bool local; /* worked on by the next phase that is not local */

@@ -100,11 +100,12 @@ static bool same_nests(const kn_nest *x, const kn_nest *y)
 bool kn_phase_same(const kn_phase *x, const kn_phase *y)
 {
     bool same = x->local == y->local && x->universal == y->universal &&
-                x->invariant == y->invariant && x->how.split == y->how.split &&
-                x->how.mixed == y->how.mixed && x->how.resident == y->how.resident &&
-                x->num.splits == y->num.splits && x->num.chunk == y->num.chunk &&
-                x->num.parts == y->num.parts && x->num.rounds == y->num.rounds &&
-                x->exports.len == y->exports.len && x->first_export == y->first_export;
+                x->invariant == y->invariant && x->no_cluster == y->no_cluster &&
+                x->how.split == y->how.split && x->how.mixed == y->how.mixed &&
+                x->how.resident == y->how.resident && x->num.splits == y->num.splits &&
+                x->num.chunk == y->num.chunk && x->num.parts == y->num.parts &&
+                x->num.rounds == y->num.rounds && x->exports.len == y->exports.len &&
+                x->first_export == y->first_export;
     for (int i = 0; i < x->exports.len && same; i++)
         same = x->exports.data[i] == y->exports.data[i];
     return same && same_nests(&x->nest, &y->nest);

@@ -122,11 +122,22 @@ static kn_status verify_last_block(const kn_kernel *k, int p)
         return KN_OK;
     if (ph->barrier || !kn_others_wait_behind(k, p))
         return broken(k, p, "a phase of the last block has no barrier in front, but one behind it");
-    if (kn_phase_resident(ph))
+    if (kn_phase_resident(ph) || ph->how.cluster)
         return broken(k, p, "the last block cannot read what other blocks hold on chip");
     if (kn_shares_locals(k, p))
         return broken(k, p, "later phases read local phases that only the last block runs");
     return KN_OK;
+}
+
+/* Does an earlier phase have clusters, or any other keep values in shared memory, where clusters have theirs? */
+static bool leaves_no_cluster(const kn_kernel *k, int p)
+{
+    bool none = false;
+    for (int i = 0; i < k->phases.len; i++)
+        none = none ||
+               (i != p && (k->phases.data[i].how.mixed || kn_phase_resident(&k->phases.data[i]) ||
+                           (i < p && k->phases.data[i].how.cluster)));
+    return none;
 }
 
 static kn_status verify_phase(const kn_kernel *k, int p)
@@ -163,11 +174,11 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         (!kn_is_cyclic(ph) ||
          (ph->how.walk == KN_WALK_ROWS && (!kn_by_block(ph) || ph->how.tpg != k->threads))))
         return broken(k, p, "resident values need a mixed phase or a cyclic partition over blocks");
-    if (ph->how.cluster &&
-        (ph->how.split || !(ph->alone || ph->how.mixed) || ph->how.walk == KN_WALK_FLAT ||
-         (ph->how.walk == KN_WALK_ROWS && ph->how.tpg != k->threads)))
-        return broken(k, p,
-                      "whole blocks of a cluster share groups, in the only phase or a mixed one");
+    if (ph->how.cluster && (ph->how.split || ph->how.walk == KN_WALK_FLAT ||
+                            (ph->how.walk == KN_WALK_ROWS && ph->how.tpg != k->threads)))
+        return broken(k, p, "whole blocks of a cluster share groups");
+    if (ph->how.cluster && !ph->how.mixed && leaves_no_cluster(k, p))
+        return broken(k, p, "clusters need a kernel's shared memory, which another phase has");
     KN_TRY(verify_vectors(k, p));
     if (ph->how.rest_in_registers &&
         (!kn_copies_groups(ph) || ph->how.unaligned ||

@@ -89,6 +89,23 @@ static double share_sectors(const kn_model *m, const kn_phase *ph, int value, do
     return dram;
 }
 
+/* Bytes that units could read while they look up what a sweep reads element by element though its lanes have vectors: neighbouring
+ * lanes are a vector apart, so a warp's load reads as many lines for each element as a vector's worth of elements lies in. */
+static double lookups_by_elements(const kn_model *m, const kn_phase *ph, int value)
+{
+    enum { LANES = 32 };
+    const kn_access *acc = kn_value_at(ph, value)->access;
+    const int va = kn_phase_vector_axis(ph);
+    if (m->target->sm == 0 || ph->how.vec == 1 || va < 0 || llabs(acc->stride[va]) != 1 ||
+        kn_value_at(ph, value)->level != KN_ELEMENT || kn_transfer_of(ph, value)->vector ||
+        kn_transpose_of(ph, value) || kn_in_tile_of_rows(ph, value) || kn_is_hoisted(ph, value))
+        return 0;
+    const double span = (double)LANES * ph->how.vec * kn_bytes(m->k->bufs.data[acc->buf].dtype);
+    const double lines = least(LANES, span / LINE);
+    const double elements = (double)ph->nest.groups * (double)ph->nest.members;
+    return LOOKUP * elements / LANES * most(0, lines - 1);
+}
+
 static double bytes_written(const kn_model *m, const kn_phase *ph, int store)
 {
     const kn_access *acc = &ph->nest.stores.data[store].access;
@@ -186,6 +203,7 @@ static void sweep_reads(kn_model *m, const kn_phase *ph, int sweep, double dista
         int buf = v->access->buf;
         double bytes = bytes_read(m, ph, i) * (1 - kn_part_on_chip(m->k, ph, i));
         bytes = share_sectors(m, ph, i, bytes, t);
+        t->lookups += lookups_by_elements(m, ph, i);
         double seen = m->seen[buf];
         bool earlier = !t->touched[buf] && seen >= 0;
         double distance = t->touched[buf] ? distance_in_phase : earlier ? swept - seen : -1;

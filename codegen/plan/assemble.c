@@ -140,8 +140,8 @@ static bool may_finish(const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
     const int before = kn_first_local(k, p) - 1;
-    return ph->barrier && !kn_phase_stores_elements(ph) && !kn_phase_resident(ph) &&
-           !kn_shares_locals(k, p) && kn_others_wait_behind(k, p) &&
+    return ph->barrier && !ph->how.cluster && !kn_phase_stores_elements(ph) &&
+           !kn_phase_resident(ph) && !kn_shares_locals(k, p) && kn_others_wait_behind(k, p) &&
            (before < 0 || !k->phases.data[before].how.last_block);
 }
 
@@ -281,6 +281,15 @@ static void skew(const kn_planner *p, kn_kernel *k)
         ph->num.skew = kn_block_skew(k, pr->target);
 }
 
+/* Does a phase of [from, to) keep values in shared memory from barrier to barrier? Clusters have theirs there. */
+static bool keeps_values(const kn_planner *p, int from, int to)
+{
+    bool keeps = false;
+    for (int i = from; i < to; i++)
+        keeps = keeps || p->phases.data[i].how.resident || p->phases.data[i].how.mixed;
+    return keeps;
+}
+
 /* Gives the kernel phases [from, to), shaped. */
 static void add_phases(kn_planner *p, kn_kernel *k, int from, int to)
 {
@@ -290,9 +299,11 @@ static void add_phases(kn_planner *p, kn_kernel *k, int from, int to)
         if (!p->problem->universal)
             kn_narrow_indices(p, &p->phases.data[i]);
     }
+    const bool kept = hosts > 1 && keeps_values(p, from, to);
     for (int i = from, first = from; i < to; i++) {
         if (p->phases.data[i].local)
             continue;
+        p->phases.data[i].no_cluster = kept || kn_kernel_in_clusters(k);
         kn_shaped *s = kn_shape(p, &p->phases.data[first], i - first + 1, hosts == 1);
         const kn_phase *phases = kn_shaped_by_run(p, s);
         for (int j = 0; j < s->n; j++)

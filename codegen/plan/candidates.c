@@ -16,8 +16,9 @@ static const struct {
     bool gpus_only; /* a CPU would make the same plan by another of them */
 } divisions[] = {
     {KN_DIVIDE_BY_COST, 0, false}, {KN_DIVIDE_WHOLE, 0, false},  {KN_DIVIDE_SPLIT, 0, false},
-    {KN_DIVIDE_RESIDENT, 0, true}, {KN_DIVIDE_TILES, 0, true},   {KN_DIVIDE_CLUSTER, 2, true},
-    {KN_DIVIDE_CLUSTER, 4, true},  {KN_DIVIDE_CLUSTER, 8, true}, {KN_DIVIDE_CLUSTER, 16, true},
+    {KN_DIVIDE_RESIDENT, 0, true}, {KN_DIVIDE_TILES, 0, true},   {KN_DIVIDE_CLUSTERS, 0, true},
+    {KN_DIVIDE_CLUSTER, 2, true},  {KN_DIVIDE_CLUSTER, 4, true}, {KN_DIVIDE_CLUSTER, 8, true},
+    {KN_DIVIDE_CLUSTER, 16, true},
 };
 static const kn_reuse reuses[] = {KN_REUSE_BY_COST, KN_REUSE_KEEP, KN_REUSE_RECOMPUTE};
 static const int threads[] = {0, 512, 256, 128};

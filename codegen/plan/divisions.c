@@ -19,13 +19,13 @@ static const struct {
     int cluster;
     double quicker; /* than the binder's own, at least: times */
 } others[] = {
-    {KN_DIVIDE_SPLIT, 0, 0.95},    {KN_DIVIDE_CLUSTER, 0, 0.75}, {KN_DIVIDE_WHOLE, 0, 0.9},
-    {KN_DIVIDE_RESIDENT, 0, 0.85}, {KN_DIVIDE_TILES, 0, 0.85},   {KN_DIVIDE_CLUSTER, 16, 0.75},
-    {KN_DIVIDE_CLUSTER, 8, 0.75},  {KN_DIVIDE_CLUSTER, 4, 0.75},
+    {KN_DIVIDE_CLUSTERS, 0, 1},    {KN_DIVIDE_SPLIT, 0, 0.95},    {KN_DIVIDE_CLUSTER, 0, 0.75},
+    {KN_DIVIDE_WHOLE, 0, 0.9},     {KN_DIVIDE_RESIDENT, 0, 0.85}, {KN_DIVIDE_TILES, 0, 0.85},
+    {KN_DIVIDE_CLUSTER, 16, 0.75}, {KN_DIVIDE_CLUSTER, 8, 0.75},  {KN_DIVIDE_CLUSTER, 4, 0.75},
 };
 enum { OTHERS = sizeof others / sizeof *others };
 /* Steps of planning (base/work.h) after which no more are tried. */
-enum { MOST_STEPS = 6000 };
+enum { MOST_STEPS = 8000 };
 
 typedef struct dividing {
     kn_trials trials;
@@ -67,7 +67,7 @@ static kn_status try_all(kn_arena *a, dividing *d, const kn_partition *of)
         kn_regions_form_by(a, pr->graph, pr->sizes, of->chosen.merges, of->chosen.n);
     for (int i = 0; i < OTHERS; i++) {
         const int cluster = others[i].cluster;
-        if (kn_work_done() > d->until ||
+        if (kn_work_done() > d->until || (others[i].division == KN_DIVIDE_CLUSTERS && most < 2) ||
             (others[i].division == KN_DIVIDE_CLUSTER && (most < 2 || cluster > most)))
             continue;
         pr->force.division = others[i].division;

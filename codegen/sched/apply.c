@@ -64,8 +64,8 @@ static kn_status legal_cluster(int p, const kn_site *at, const kn_phase *ph)
     const kn_numbers *n = &ph->num;
     RULE(at->target->cluster > 0 && ph->nest.reds.len > 0 && ph->how.walk != KN_WALK_FLAT,
          "clusters share groups, on a machine that has clusters");
-    RULE(ph->how.mixed ? kn_mixed_in_clusters(ph, at->target) : ph->alone,
-         "clusters share groups in a kernel of one phase, or of one mixed phase");
+    RULE(ph->how.mixed ? kn_mixed_in_clusters(ph, at->target) : !ph->no_cluster,
+         "clusters share the groups of one phase, beside none that keeps values in shared memory");
     RULE((ph->how.mixed ? n->splits > 0 : is_power_of_two(n->splits)) &&
              n->splits <= at->target->cluster,
          "a cluster has 1, 2, 4, 8 or 16 blocks, in mixed phases any number, and no more than the "

@@ -22,10 +22,11 @@ _Static_assert(2 * 16 * 16 * MOST_REDUCTIONS + 4 * 8 + KN_COMBINE_BYTES <= KN_SC
 /* Bytes of a group in registers with which two blocks still share a multiprocessor. */
 enum { HALF_OF_REGISTERS = 64 * 1024 };
 
-static bool can(const kn_phase *ph, const kn_target *target)
+static bool can(const kn_site *at, const kn_phase *ph)
 {
-    return target->cluster > 1 && !ph->universal && ph->alone && !ph->how.mixed && !ph->how.split &&
-           !ph->local && ph->how.walk == KN_WALK_ROWS && !ph->how.tile && ph->nest.reds.len > 0 &&
+    return at->target->cluster > 1 && !ph->universal && (ph->alone || at->clusters) &&
+           !ph->no_cluster && !ph->how.mixed && !ph->how.split && !ph->local &&
+           ph->how.walk == KN_WALK_ROWS && !ph->how.tile && ph->nest.reds.len > 0 &&
            ph->nest.reds.len <= MOST_REDUCTIONS && ph->nest.members > 1;
 }
 
@@ -173,7 +174,7 @@ void kn_schedule_cluster(const kn_site *at, kn_phase *ph)
     const kn_target *target = at->target;
     const kn_division force = at->force->division;
     const int want = at->force->cluster;
-    if (!can(ph, target) || ph->nest.groups == 0 ||
+    if (!can(at, ph) || ph->nest.groups == 0 ||
         (force != KN_DIVIDE_BY_COST && force != KN_DIVIDE_CLUSTER))
         return;
     kn_phase with = *ph, part;

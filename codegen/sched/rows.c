@@ -228,8 +228,8 @@ static bool may_copy(const kn_phase *ph)
     return true;
 }
 
-/* Does shared memory hold a block's part of the group, and should it? Only in a kernel of one phase: others launch as
- * many blocks as fit at a time, which shared memory would reduce. Groups in several runs leave it to clusters, even
+/* Does shared memory hold a block's part of the group, and should it? Only in a kernel of one phase, and of clusters: others launch
+ * as many blocks as fit at a time, which shared memory would reduce. Groups in several runs leave it to clusters, even
  * of one block (cluster.c), if there are any; those in one run of several widths are quicker read again than by threads
  * brought there (docs/lab/combining-columns.md). */
 static bool shared_keeps(const kn_phase *ph, const kn_target *target)
@@ -237,7 +237,8 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
     int64_t bytes = kn_reread_bytes(ph);
     const bool one_run = kn_phase_one_run(ph);
     bool fitting = ph->how.cluster || one_run || target->cluster == 0;
-    if (target->sm == 0 || ph->universal || !ph->alone || ph->how.split || !bytes || !fitting ||
+    if (target->sm == 0 || ph->universal || ph->how.split || !bytes || !fitting ||
+        (!ph->alone && (!ph->how.cluster || ph->how.mixed)) ||
         (one_run && !kn_reread_alike(ph) && !may_copy(ph)))
         return false;
     return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;

@@ -41,6 +41,7 @@ typedef struct kn_site {
     const kn_buf *bufs;
     int nbufs;
     const int *align; /* per buffer: alignment in bytes of its first element */
+    bool clusters;    /* phases may have clusters beside others */
 } kn_site;
 
 typedef struct kn_walker {

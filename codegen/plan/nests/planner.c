@@ -21,12 +21,35 @@ static int alignment_of(const kn_planner *p, const kn_buf *b)
                                       : 16;
 }
 
+/* What phases see of what is forced: where one of several may have clusters, each is divided by cost. */
+static const kn_force *force_of_phases(const kn_planner *p)
+{
+    kn_force *force = kn_alloc_copy(p->arena, &p->problem->force, sizeof *force);
+    if (force->division == KN_DIVIDE_CLUSTERS)
+        force->division = KN_DIVIDE_BY_COST;
+    return force;
+}
+
+static kn_site site_of(const kn_planner *p, const kn_buf *bufs, int n, const int *align)
+{
+    const kn_division division = p->problem->force.division;
+    const bool clusters = division == KN_DIVIDE_CLUSTERS;
+    return (kn_site){
+        .arena = p->arena,
+        .target = p->problem->target,
+        .force = clusters ? force_of_phases(p) : &p->problem->force,
+        .bufs = bufs,
+        .nbufs = n,
+        .align = align,
+        .clusters = clusters || division == KN_DIVIDE_CLUSTER,
+    };
+}
+
 kn_site kn_planner_site(kn_planner *p)
 {
     for (int i = p->align.len; i < p->bufs.len; i++)
         kn_push(p->arena, &p->align, alignment_of(p, &p->bufs.data[i]));
-    return (kn_site){p->arena,     p->problem->target, &p->problem->force,
-                     p->bufs.data, p->bufs.len,        p->align.data};
+    return site_of(p, p->bufs.data, p->bufs.len, p->align.data);
 }
 
 kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k)
@@ -34,8 +57,7 @@ kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k)
     int *align = KN_NEW_ARRAY(p->arena, int, k->bufs.len + 1);
     for (int i = 0; i < k->bufs.len; i++)
         align[i] = alignment_of(p, &k->bufs.data[i]);
-    return (kn_site){p->arena,     p->problem->target, &p->problem->force,
-                     k->bufs.data, k->bufs.len,        align};
+    return site_of(p, k->bufs.data, k->bufs.len, align);
 }
 
 int kn_planner_round(const kn_planner *p, int index)

@@ -12,7 +12,7 @@ static bool knows_sizes(const kn_problem *pr) { return !pr->universal; }
 static bool may_cross(const kn_problem *pr)
 {
     return pr->target->sm && pr->target->cooperative && pr->fusion && !pr->invariant &&
-           pr->force.division == KN_DIVIDE_BY_COST;
+           (pr->force.division == KN_DIVIDE_BY_COST || pr->force.division == KN_DIVIDE_CLUSTERS);
 }
 
 static bool may_be_local(const kn_problem *pr)
