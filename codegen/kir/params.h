@@ -28,8 +28,8 @@ typedef enum kn_param_kind {
 
 /* Words in which blocks count arrivals; 0 between launches, but for the top bit of the first, which the grid barrier
  * flips. The second counts for the last block; of tiles each has a word, from the second on; packed atomics of
- * integer sums use the third to the eighth. */
-enum { KN_BARRIER_WORDS = 512 };
+ * integer sums use the third to the eighth. The last ones, of as many phases, count the work items that blocks have fetched. */
+enum { KN_BARRIER_WORDS = 512, KN_FETCH_WORDS = 16 };
 
 typedef struct kn_param {
     kn_param_kind kind;

@@ -211,6 +211,8 @@ typedef struct kn_schedule {
     /* the last block to arrive works on the phase, alone; others go on to the next grid barrier */
     bool last_block;
     bool last_of_tile; /* last_block, COLS: for each tile, the last of the blocks that split it */
+    /* COLS, split tiles without reductions: the blocks of a grid with barriers, which stay, fetch their work items one by one */
+    bool fetch;
     bool atomic; /* its only reduction is a whole sum by packed atomics: codegen/sched/atomics.c */
     /* ---- transpose ---- */
     /* members of a tile, through which transposed accesses go; 0: none. Of CPUs' rows a tile has kn_groups_of_tile() groups */

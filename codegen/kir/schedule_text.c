@@ -42,7 +42,7 @@ static const word other_words[] = {
     {"copies", INT, HOW(copies)},          {"prefetch", FLAG, HOW(prefetch)},
     {"deferred", INT, HOW(deferred)},      {"inline_quotients", FLAG, HOW(inline_quotients)},
     {"last_block", FLAG, HOW(last_block)}, {"last_of_tile", FLAG, HOW(last_of_tile)},
-    {"atomic", FLAG, HOW(atomic)}};
+    {"atomic", FLAG, HOW(atomic)},         {"fetch", FLAG, HOW(fetch)}};
 enum {
     WALK_WORDS = sizeof walk_words / sizeof *walk_words,
     OTHER_WORDS = sizeof other_words / sizeof *other_words

@@ -253,12 +253,21 @@ static double overlap(double x, double y, bool alone)
     return pow(pow(x, power) + pow(y, power), 1 / power);
 }
 
+/* Does a block load a tile, wait, and add it up, one tile after the other? */
+static bool adds_tiles(const kn_phase *ph)
+{
+    return ph->how.walk == KN_WALK_COLS && ph->how.tile && !ph->how.cluster &&
+           ph->nest.reds.len > 0;
+}
+
 /* Does each unit take one block after the other, which has all of a group before it goes on, and no next one on its way?
- * Clusters start one after the other (docs/lab/launch-skew.md), so that some load while others compute. */
+ * Clusters start one after the other (docs/lab/launch-skew.md), so that some load while others compute. Of tiles that a block adds
+ * up none is on its way while it does (docs/lab/transposed-tiles.md#blocks-that-stay). */
 static bool works_alone(const kn_phase *ph, const kn_occupancy *s)
 {
-    return s->waves > 1 && s->blocks_a_unit <= 1 && keeps_loads(ph) && !ph->how.cluster &&
-           !ph->how.mixed;
+    return (adds_tiles(ph) && s->blocks_a_unit < 2) ||
+           (s->waves > 1 && s->blocks_a_unit <= 1 && keeps_loads(ph) && !ph->how.cluster &&
+            !ph->how.mixed);
 }
 
 /* Waves of blocks that wait for each other, in a cluster or at the next grid barrier. The last wave may have few

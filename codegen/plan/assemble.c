@@ -130,7 +130,8 @@ static bool combines_tiles(const kn_kernel *k, int p)
                 ph->nest.values.data[j].access->buf == before->nest.stores.data[i].access.buf &&
                 !same_groups(ph, &before->nest.stores.data[i], ph->nest.values.data[j].access))
                 return false;
-    return kn_ceil_div(ph->nest.groups, (int64_t)kn_cols_width(ph)) < KN_BARRIER_WORDS;
+    return kn_ceil_div(ph->nest.groups, (int64_t)kn_cols_width(ph)) <
+           KN_BARRIER_WORDS - KN_FETCH_WORDS;
 }
 
 /* May the last block do phase p, which waits at a barrier and stores a result a group? Not if it reads what blocks hold on
@@ -176,6 +177,21 @@ static void finish_by_last_block(kn_kernel *k)
             finish_phase(k, i, barriers > 1);
     if (barriers == 1 && k->phases.data[k->phases.len - 1].how.last_block)
         kn_sum_by_atomics(k);
+}
+
+/* Blocks that stay and take every so-many-th tile are soon apart, so that what neighbouring tiles have of the same lines and pages of
+ * memory is moved at different times. If they fetch their tiles, these begin in their order, as blocks do of which each has one
+ * (measured: docs/lab/transposed-tiles.md#blocks-that-stay). */
+static void fetch_tiles(kn_kernel *k, const kn_target *target)
+{
+    const bool stay = kn_kernel_cooperative(k);
+    const double blocks = (double)kn_blocks_a_unit(k, target) * target->units;
+    for (int i = 0; i < k->phases.len && i < KN_FETCH_WORDS; i++) {
+        kn_phase *ph = &k->phases.data[i];
+        ph->how.fetch = stay && ph->how.walk == KN_WALK_COLS && ph->how.tile && ph->how.split &&
+                        ph->num.splits > 1 && ph->nest.reds.len == 0 &&
+                        (double)kn_grid_phase_blocks(ph, k->threads) > blocks;
+    }
 }
 
 /* Could an index, or an element's offset, need more than 31 bits? */
@@ -338,6 +354,8 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
     place_in_mailboxes(k);
     if (p->problem->target->sm != 0 && !p->problem->universal && !k->ranks)
         finish_by_last_block(k);
+    if (p->problem->target->sm != 0 && !p->problem->universal)
+        fetch_tiles(k, p->problem->target);
     if (p->problem->target->sm != 0) {
         skew(p, k);
         KN_TRY(kn_bind_loops(p->problem->target, k, given_text(p) != NULL));

@@ -262,8 +262,8 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     ph->how = s->how;
     memset(&ph->how.holds, 0, sizeof ph->how.holds);
     ph->how.transfers = shaped.transfers;
-    /* who finishes is found once all phases are bound */
-    ph->how.last_block = ph->how.last_of_tile = ph->how.atomic = false;
+    /* who finishes, and whether blocks stay, is found once all phases are bound */
+    ph->how.last_block = ph->how.last_of_tile = ph->how.atomic = ph->how.fetch = false;
     if (!ph->how.lanes && !ph->how.mixed)
         ph->how.lanes = KN_COLS_LANES;
     ph->num = s->num;

@@ -405,6 +405,27 @@ static void write_columns_of_thread(kn_cuda_writer *w)
     kn_cuda_decompose(w, 0, ph->nest.ngroup, "g");
 }
 
+/* The loop over the parts of all tiles of columns. Blocks that fetch theirs ask for the next one before they work on one. */
+static void open_items(kn_cuda_writer *w)
+{
+    const char *items = kn_cuda_printed(w, "tiles * (kn_count)p%d_splits", w->p);
+    if (!w->ph->how.fetch) {
+        kn_cuda_open(w, "for (kn_count item = %s; item < %s; item += %s)", w->block, items,
+                     w->blocks);
+        return;
+    }
+    kn_cuda_line(w, "const kn_count items = %s;", items);
+    kn_cuda_line(
+        w, "__shared__ unsigned fetched[2]; // by turns, for some read one when the next is there");
+    kn_cuda_line(w, "unsigned turn = 0;");
+    kn_cuda_open(w, "for (kn_count item = %s; item < items; item = fetched[turn], turn ^= 1)",
+                 w->block);
+    kn_cuda_line(w, "unsigned next = 0;");
+    kn_cuda_guarded(w, "threadIdx.x == 0",
+                    kn_cuda_printed(w, "next = atomicInc(barrier + %d, (unsigned)items - 1);",
+                                    KN_BARRIER_WORDS - 1 - w->p));
+}
+
 /* The loop over tiles of columns, and what clusters do before it. */
 static void open_cols(kn_cuda_writer *w)
 {
@@ -423,8 +444,7 @@ static void open_cols(kn_cuda_writer *w)
         kn_cuda_line(w, "const kn_count tile = item %% tiles;");
         kn_cuda_guarded(w, "!kn_last_block(barrier + 1 + tile, (unsigned)members)", "continue;");
     } else if (w->ph->how.split) {
-        kn_cuda_open(w, "for (kn_count item = %s; item < tiles * (kn_count)p%d_splits; item += %s)",
-                     w->block, w->p, w->blocks);
+        open_items(w);
         /* a tile is soon done, and a division takes as long as some elements of it */
         kn_cuda_line(w, "const kn_count split = %sitem / tiles, tile = item - split * tiles;",
                      w->ph->how.tile && w->ph->nest.reds.len == 0

@@ -311,9 +311,12 @@ bool kn_cuda_load_tile(kn_cuda_writer *w)
     return twice;
 }
 
-/* The last barrier leaves the tile's memory free. */
+/* The last barrier leaves the tile's memory free, and the next work item, which was asked for ahead of the tile's loads, to all. */
 void kn_cuda_close_tile(kn_cuda_writer *w)
 {
+    if (w->ph->how.fetch)
+        kn_cuda_guarded(w, "threadIdx.x == 0",
+                        kn_cuda_printed(w, "fetched[turn] = %s + next;", w->blocks));
     kn_cuda_line(w, "__syncthreads();");
     if (each_transpose(w, stores_through, write_tile_store))
         kn_cuda_line(w, "__syncthreads();");
