@@ -33,9 +33,10 @@
     "                 through tiles); pieces or joined (outputs of assigned parts, pads and joined\n"     \
     "                 arrays); grouped or direct (reductions by the groups of others, or not); copies,\n" \
     "                 or 'in place' (how arguments that are not row by row are read, as of a .npy\n"      \
-    "                 in Fortran order); or, behind choices that it was made by, the first line\n"        \
-    "                 that explain --stage schedule prints, or a line of explain --autotune; undo N:\n"   \
-    "                 without a merge of explain -v\n"                                                    \
+    "                 in Fortran order); assembled or aligned (how columns are read whose vectors\n"      \
+    "                 are not aligned in memory); or, behind choices that it was made by, the first\n"    \
+    "                 line that explain --stage schedule prints, or a line of explain --autotune;\n"      \
+    "                 undo N: without a merge of explain -v\n"                                            \
     "  --reuse R      keep or recompute: what becomes of values that several places need\n"               \
     "  --fast-math    algebra that floating point does not allow, approximate functions\n"                \
     "  --batch-invariant\n"                                                                               \

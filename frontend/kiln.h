@@ -481,6 +481,7 @@ typedef struct kiln_options {
      * ", ", the line last; further choices are "keep", "recompute" and "at most N threads", which reuse and max_threads
      * overrule, "pieces" and "joined", how outputs that are put together are stored, "grouped" and "direct", whether
      * reductions are taken by the groups of others, "copies" and "in place", how arguments that lie transposed are read,
+     * "assembled" and "aligned", whether vectors of columns that are not aligned in memory are read by aligned words,
      * and "undo N", which undoes the merge of loop nests that a verbose kiln_explain() lists by this number. What autotune
      * learns is kept so. */
     const char *schedule;

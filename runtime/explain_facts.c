@@ -188,8 +188,8 @@ static void add_access(needs *all, const kn_kernel *k, const kn_phase *ph, int i
         return;
     if (transpose && vec > 1)
         divisible(all, ph->nest.axes[along].name, vec);
-    if (!transpose && begins_anywhere(ph)) /* its edges go element by element */
-        return;
+    if (!transpose && (begins_anywhere(ph) || (i < ph->nest.values.len && kn_is_shifted(ph, i))))
+        return; /* its edges go element by element, or its vectors are assembled */
     int bytes = vec * kn_bytes(b->dtype);
     bytes = bytes < 16 ? bytes : 16;
     array->aligned = bytes > array->aligned ? bytes : array->aligned;

@@ -148,10 +148,11 @@ static void put_steps(kn_text *t, const kn_kernel *k, const kn_phase *ph)
 {
     if (ph->how.vec > 1)
         kn_putf(t, "; vectors of %d%s", ph->how.vec,
-                ph->how.unaligned ? " of unaligned rows"
-                : ph->how.by_run  ? " by run, and edges"
-                : ph->how.tail    ? " and a tail"
-                                  : "");
+                ph->how.unaligned   ? " of unaligned rows"
+                : ph->how.by_run    ? " by run, and edges"
+                : ph->how.tail      ? " and a tail"
+                : ph->how.assembled ? ", some of two aligned words"
+                                    : "");
     if (ph->how.steps && !ph->how.rest_in_registers)
         kn_putf(t, "; %d step%s a thread", ph->how.steps, ph->how.steps == 1 ? "" : "s");
     if (kn_tile_bytes(ph, k->threads))

@@ -18,6 +18,8 @@ static const char *const readings[KN_READINGS] = {
     [KN_READ_AS_LAID_OUT] = "in place", [KN_READ_COPIES] = "copies"};
 static const char *const groupings[KN_GROUPINGS] = {
     [KN_GROUP_DIRECT] = "direct", [KN_GROUP_GROUPED] = "grouped"};
+static const char *const assemblings[KN_ASSEMBLINGS] = {
+    [KN_ASSEMBLE_NONE] = "aligned", [KN_ASSEMBLE_ALL] = "assembled"};
 
 /* The number that a text of n characters has between `before` and `behind`; 0: it is none. */
 static int number_in(const char *text, size_t n, const char *before, const char *behind)
@@ -50,7 +52,8 @@ static bool read_choice(const char *text, size_t n, kn_force *force)
               reuse = word_of(text, n, reuses, KN_REUSES),
               storing = word_of(text, n, storings, KN_STORINGS),
               reading = word_of(text, n, readings, KN_READINGS),
-              grouping = word_of(text, n, groupings, KN_GROUPINGS);
+              grouping = word_of(text, n, groupings, KN_GROUPINGS),
+              assembling = word_of(text, n, assemblings, KN_ASSEMBLINGS);
     if (division) {
         force->division = (kn_division)division;
         force->cluster = 0;
@@ -59,7 +62,8 @@ static bool read_choice(const char *text, size_t n, kn_force *force)
     force->storing = storing ? (kn_storing)storing : force->storing;
     force->reading = reading ? (kn_reading)reading : force->reading;
     force->grouping = grouping ? (kn_grouping)grouping : force->grouping;
-    return division || reuse || storing || reading || grouping;
+    force->assembling = assembling ? (kn_assembling)assembling : force->assembling;
+    return division || reuse || storing || reading || grouping || assembling;
 }
 
 /* Reads one choice that has a number. */
@@ -98,7 +102,7 @@ kn_status kn_force_read(const char *text, kn_force *force)
     return kn_fail(
         KN_ARGUMENT,
         "unknown schedule '%s'; there are whole, split, resident, tiles, cluster, cluster=N with N "
-        "from 2 to %d, keep, recompute, pieces, joined, grouped, direct, copies, in place, 'at most N threads' with N from "
+        "from 2 to %d, keep, recompute, pieces, joined, grouped, direct, copies, in place, assembled, aligned, 'at most N threads' with N from "
         "%d to %d, 'undo N' with N to "
         "%d, several of these with commas, and behind them the line that explain --stage schedule "
         "prints first",
@@ -134,6 +138,8 @@ void kn_force_put(kn_text *t, const kn_force *force)
         kn_putf(t, "%s%s", t->len > start ? ", " : "", readings[force->reading]);
     if (force->grouping != KN_GROUP_BY_COST)
         kn_putf(t, "%s%s", t->len > start ? ", " : "", groupings[force->grouping]);
+    if (force->assembling != KN_ASSEMBLE_BY_COST)
+        kn_putf(t, "%s%s", t->len > start ? ", " : "", assemblings[force->assembling]);
     if (force->max_threads)
         kn_putf(t, "%sat most %d threads", t->len > start ? ", " : "", force->max_threads);
     if (force->text)

@@ -46,6 +46,14 @@ typedef enum kn_grouping {
     KN_GROUPINGS
 } kn_grouping;
 
+/* Are vectors of columns that are not aligned in memory assembled of aligned words (codegen/sched/shape.c), wherever they can be? */
+typedef enum kn_assembling {
+    KN_ASSEMBLE_BY_COST,
+    KN_ASSEMBLE_NONE,
+    KN_ASSEMBLE_ALL,
+    KN_ASSEMBLINGS
+} kn_assembling;
+
 /* What max_threads may be; and how many merges can be undone, the first ones. */
 enum { KN_LEAST_LIMIT = 32, KN_MOST_LIMIT = 1024, KN_MOST_UNDONE = 64 };
 
@@ -56,6 +64,7 @@ typedef struct kn_force {
     kn_storing storing;
     kn_reading reading;
     kn_grouping grouping;
+    kn_assembling assembling;
     int max_threads; /* per block; 0: no limit but the target's */
     /* bit i: the i-th merge of loop nests of what the planner would choose is undone */
     uint64_t undone;

@@ -58,6 +58,18 @@ static void access_params(params *ps, const kn_phase *ph, int phase, const kn_ac
         }
 }
 
+/* The elements of an array that the access can read. */
+static void range_params(params *ps, const kn_phase *ph, int phase, const kn_access *acc, int i)
+{
+    int64_t first = acc->offset, end = acc->offset + 1;
+    for (int a = 0; a < ph->nest.naxes; a++) {
+        const int64_t last = acc->stride[a] * (ph->nest.axes[a].extent - 1);
+        *(last < 0 ? &first : &end) += last;
+    }
+    put_index(ps, first, access_name(ps, phase, 'v', i, "first"));
+    put_index(ps, end, access_name(ps, phase, 'v', i, "end"));
+}
+
 /* Division of what is below 2^31 by n is a multiplication and a shift: Granlund and Montgomery, "Division by invariant
  * integers using multiplication", 1994, theorem 4.2. */
 static void divisor_params(params *ps, int phase, const char *of, int64_t n)
@@ -103,6 +115,8 @@ static void nest_params(params *ps, const kn_kernel *k, int p)
         const kn_value *v = &ph->nest.values.data[i];
         if (kn_has_access(v))
             access_params(ps, ph, p, v->access, 'v', i);
+        if (kn_is_shifted(ph, i))
+            range_params(ps, ph, p, v->access, i);
         for (int j = 0; v->kind == KN_V_GATHER && j < v->nin; j++) {
             put_formula(ps, v->access->gathered[j].stride, v->access->gathered[j].stride_is,
                         index_name(ps, p, i, j, "stride"));

@@ -4,8 +4,8 @@
  *   for each phase
  *     extents of its axes; with 32-bit indices also multiplier and shift to divide by each that is not the first of its kind;
  *     by_run: members of a run that vectors have, and its edges, each likewise with multiplier and shift where a group has several
- *     for each access, values then stores: its offset if shifted; strides that are KN_STRIDE_PARAM; strides of the axes that
- *     a GATHER indexes and, if it is checked, their extents; the split stride
+ *     for each access, values then stores: its offset if shifted; strides that are KN_STRIDE_PARAM; of what is
+ *     assembled by shifts the range of its elements; strides of the axes that a GATHER indexes and, if it is checked, their extents; the split stride
  *     split: splits, and of contiguous ranges chunk; mixed: parts; packed: pack and lanes; cluster: chunk
  *     skew, copy_chunk and in_shared, where it has them
  *   the number of steps with room for resident values; the eviction policy; the barrier words (unsigned *)

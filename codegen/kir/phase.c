@@ -150,7 +150,7 @@ bool kn_may_prefetch(const kn_phase *p, int value)
     enum { LEAST_COPY = 4 };
     const kn_value *v = kn_value_at(p, value);
     return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !kn_same_for_groups(p, v) &&
-           (kn_transfer_of(p, value)->vector || p->how.vec == 1) &&
+           (kn_transfer_of(p, value)->vector || p->how.vec == 1) && !kn_is_shifted(p, value) &&
            p->how.vec * kn_bytes(v->dtype) >= LEAST_COPY;
 }
 
@@ -180,12 +180,31 @@ bool kn_may_batch_groups(const kn_phase *p)
            !kn_edges_in_one_step(p);
 }
 
+bool kn_is_shifted(const kn_phase *p, int value)
+{
+    const kn_transfer *by = kn_transfer_of(p, value);
+    return by->vector && by->form >= KN_BY_SHIFT;
+}
+
+bool kn_is_assembled(const kn_phase *p)
+{
+    bool any = false;
+    for (int i = 0; i < p->nest.values.len; i++)
+        any = any || kn_is_shifted(p, i);
+    return any;
+}
+
+int kn_bytes_in_flight(const kn_phase *p, int value)
+{
+    return kn_bytes(kn_value_at(p, value)->dtype) * p->how.vec * (kn_is_shifted(p, value) ? 2 : 1);
+}
+
 bool kn_may_batch(const kn_phase *p, int value)
 {
     const kn_value *v = kn_value_at(p, value);
     const kn_transfer *by = kn_transfer_of(p, value);
     return v->kind == KN_V_LOAD && v->level == KN_ELEMENT && !kn_transpose_of(p, value) &&
-           (by->vector || by->scalarised || p->how.vec == 1);
+           (by->vector || by->form == KN_BY_ELEMENTS || p->how.vec == 1);
 }
 
 bool kn_is_known_integer(const kn_phase *p, int value)

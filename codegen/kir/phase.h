@@ -400,6 +400,12 @@ bool kn_may_batch_groups(const kn_phase *p);
 /* Can the loads of value i's elements for several steps be done before the first of these steps? */
 bool kn_may_batch(const kn_phase *p, int value);
 
+/* Are a thread's vectors of load `value` assembled of two aligned words? The bytes that are in its registers for one while it waits. */
+bool kn_is_shifted(const kn_phase *p, int value);
+int kn_bytes_in_flight(const kn_phase *p, int value);
+/* Does the phase assemble any? */
+bool kn_is_assembled(const kn_phase *p);
+
 /* Is this group value an integer that is known before the first sweep, such as the count of members? */
 bool kn_is_known_integer(const kn_phase *p, int value);
 

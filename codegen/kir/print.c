@@ -23,7 +23,10 @@ static void print_access(kn_text *t, const kn_kernel *k, const kn_phase *ph, int
             kn_putn(t, &stride_letter[acc->kind[a]], 1);
         }
     kn_put(t, by->linear ? ":l" : "");
-    kn_put(t, by->vector ? ":v]" : "]");
+    kn_put(t, !by->vector                ? "]"
+              : by->form == KN_BY_SHIFT  ? ":s]"
+              : by->form == KN_BY_SHIFTS ? ":r]"
+                                         : ":v]");
     kn_put(t, by->cache == KN_CACHE_POLICY      ? " by policy"
               : by->cache == KN_CACHE_STREAMING ? " streaming"
                                                 : "");

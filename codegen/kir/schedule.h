@@ -62,13 +62,23 @@ typedef enum kn_cache {
     KN_CACHE_STREAMING, /* they are evicted first */
 } kn_cache;
 
+/* How a thread's vector comes from memory, or goes there. */
+typedef enum kn_vector_form {
+    KN_BY_WORD,     /* it is an aligned word of memory */
+    KN_BY_ELEMENTS, /* loads whose vectors would not be aligned: one element at a time */
+    /* such loads: of the two aligned words in which it lies, what is behind the elements before it. These are as many in all
+     * vectors, or may be as many as they like in each */
+    KN_BY_SHIFT,
+    KN_BY_SHIFTS,
+} kn_vector_form;
+
 /* How the elements of an access move. It follows from the map and the layout of the array, or is the binder's. */
 typedef struct kn_transfer {
-    /* by vectors of vec elements, aligned, along the vector axis; INDEX: counts along it from multiples of vec on */
+    /* by vectors of vec elements along the vector axis, which `form` does not leave to elements; INDEX: counts along it from multiples of vec on */
     bool vector;
     /* of a linear schedule: it walks all axes as one, member i is its element i */
     bool linear;
-    bool scalarised; /* its vectors would not be aligned in memory: element by element */
+    kn_vector_form form;
     kn_cache cache;
 } kn_transfer;
 
@@ -123,6 +133,8 @@ typedef struct kn_schedule {
     /* elements that a thread takes at a time along the vector axis: 1, 2, 4 or 8; of COLS, where they are groups, at
      * most 4 */
     int vec;
+    /* COLS: loads whose vectors are not aligned in memory are assembled of aligned words: KN_BY_SHIFT */
+    bool assembled;
     /* unaligned ROWS of one run: vectors are aligned in memory, so a group's first and last vector may belong to it
      * only in part. All arrays that vectors walk have the same misalignment. Members are counted from the line in which
      * the group begins: kn_phase_line() */

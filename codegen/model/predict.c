@@ -121,7 +121,7 @@ static double waits(const kn_model *m, const kn_phase *ph, int sweep, const bool
         const kn_value *v = &ph->nest.values.data[i];
         if (v->level == KN_ELEMENT && kn_model_loads(m, ph, i, sweep, done) &&
             (kn_by_block(ph) || kn_model_differs_by_group(m, ph, i)))
-            bytes += kn_bytes(v->dtype) * ph->how.vec;
+            bytes += kn_bytes_in_flight(ph, i);
     }
     const bool edges = kn_edges_in_a_loop(ph); /* loaded behind the vectors, by each sweep */
     if (!bytes)

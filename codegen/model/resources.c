@@ -506,7 +506,7 @@ int kn_step_words(const kn_phase *ph, int least)
     for (int i = 0; i < ph->nest.values.len; i++) {
         if (!kn_stays(ph, i))
             continue;
-        int bytes = kn_bytes(kn_value_at(ph, i)->dtype);
+        const int bytes = kn_bytes(kn_value_at(ph, i)->dtype) * (kn_is_shifted(ph, i) ? 2 : 1);
         words += kn_words(ph->how.vec, bytes > least ? bytes : least);
     }
     return words + kn_across_words(ph);

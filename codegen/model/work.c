@@ -26,6 +26,7 @@ enum {
     SHUFFLE_COST = 4, /* of combining with another lane */
     ONCE = 2,         /* what a thread computes once a group, where nothing is in between */
     AXIS_COST = 38,
+    SHIFT_COST = 3,      /* of an element that is assembled of aligned words */
     COMPACT_COST = 12,   /* of testing a member's destination */
     LANE_AXIS_COST = 10, /* of a lane of linear vectors */
     TILE_COST = 4,       /* of an element that goes through a tile, besides its load or store */
@@ -211,6 +212,7 @@ double kn_model_additions(kn_model *m, const kn_phase *ph)
             const bool strided = !gpu && is_strided(ph, i), near = strided && is_near(ph, i);
             cost += strided && !near ? STRIDED_COST : 0;
             sum += near ? NEAR_COST : 0;
+            cost += v->kind == KN_V_LOAD && kn_is_shifted(ph, i) ? SHIFT_COST : 0;
             bool costly = cost > KN_FUNCTION_COST;
             double wide = v->dtype != KN_F64 ? 1 : costly ? m->m->wide : DOUBLE;
             if (gpu && is_renamed(ph, v))

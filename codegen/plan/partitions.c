@@ -59,10 +59,19 @@ kn_partition_key kn_partition_key_of(kn_arena *a, const kn_problem *pr)
     const kn_target *t = pr->target;
     const kn_force *f = &pr->force;
     kn_partition_key k = {0};
-    const int64_t where[] = {
-        t->sm,         t->units,       t->max_block,   t->max_threads_unit,
-        t->smem_block, t->cooperative, t->cluster,     f->division,
-        f->cluster,    f->reuse,       f->max_threads, pr->inside && pr->nested};
+    const int64_t where[] = {t->sm,
+                             t->units,
+                             t->max_block,
+                             t->max_threads_unit,
+                             t->smem_block,
+                             t->cooperative,
+                             t->cluster,
+                             f->division,
+                             f->cluster,
+                             f->reuse,
+                             f->max_threads,
+                             f->assembling,
+                             pr->inside && pr->nested};
     put(a, &k, where, sizeof where / sizeof *where);
     put(a, &k, pr->sizes, kn_symbols_count(g->syms));
     kn_push(a, &k, (int64_t)kn_graph_hash(a, g)); /* a program has several forms */

@@ -247,11 +247,24 @@ static kn_status interleave(const kn_site *at, kn_kernel *k, int p, bool interle
     return KN_OK;
 }
 
+/* Lets loads of a shaped phase be assembled of aligned words, or not. */
+static kn_status assemble(const kn_site *at, kn_phase *ph, int p, bool assembled)
+{
+    if (ph->how.assembled != assembled) {
+        RULE(!assembled || kn_may_assemble(at, ph),
+             "what is assembled are vectors of columns that are not aligned in memory");
+        ph->how.assembled = assembled;
+        kn_schedule_vectors(at, ph);
+    }
+    return KN_OK;
+}
+
 /* Binds a shaped phase by the schedule. `otherwise`: what it would be bound to by itself, with the same block and
  * cluster. */
 static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_phase_schedule *given)
 {
     kn_phase *ph = &k->phases.data[p];
+    KN_TRY(assemble(at, ph, p, given->how.assembled));
     KN_TRY(interleave(at, k, p, given->how.interleaved));
     const kn_phase_schedule with = with_sizes(ph, given), *s = &with;
     const kn_schedule shaped = ph->how;
@@ -276,6 +289,8 @@ static kn_status apply_phase(const kn_site *at, kn_kernel *k, int p, const kn_ph
     if (broken)
         return kn_illegal(p, broken);
     kn_schedule_as(at->arena, ph, ph->how.vec);
+    RULE(ph->how.assembled == kn_is_assembled(ph),
+         "what is assembled are vectors that are not aligned in memory");
     RULE(!s->how.tail || ph->how.tail, "whether vectors leave a tail follows from their extent");
     RULE(!ph->how.tail || kn_has_lanes_for_tail(ph), "a tail has a thread for each element");
     const bool rows = ph->how.walk == KN_WALK_ROWS && kn_rows_copies(ph, at->target);

@@ -151,7 +151,7 @@ static bool copies(const kn_phase *ph, const kn_target *target)
         if (kn_is_reread(ph, i))
             can_copy = can_copy && !kn_transpose_of(ph, i) &&
                        kn_bytes(v->dtype) * ph->how.vec >= 4 &&
-                       (ph->how.vec == 1 || kn_transfer_of(ph, i)->vector);
+                       (ph->how.vec == 1 || kn_transfer_of(ph, i)->vector) && !kn_is_shifted(ph, i);
     }
     return can_copy;
 }

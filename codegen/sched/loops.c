@@ -228,9 +228,8 @@ static int choose_unrolling(const loop_site *s, const kn_sweep_loop *l)
     if (kn_transpose_side(s->ph) > 1)
         return transposes(s, true) ? kn_transpose_side(s->ph) : REGISTER_TILE_STEPS;
     for (int i = 0; i < s->ph->nest.values.len; i++) {
-        const kn_value *v = kn_value_at(s->ph, i);
         if (loads_value(s, i) && !kn_transpose_of(s->ph, i))
-            bytes += kn_bytes(v->dtype) * how->vec;
+            bytes += kn_bytes_in_flight(s->ph, i);
         arrays += s->need[i] && is_found(s, i);
     }
     if (arrays && !bytes) {
@@ -282,6 +281,15 @@ static bool is_mostly_remainder(const loop_site *s, const kn_sweep_loop *l)
            members < FEW_BATCHES * batch;
 }
 
+/* Does the sweep load what is assembled of aligned words? Each such load has a branch, for the ends of the array. */
+static bool loads_shifted(const loop_site *s)
+{
+    bool any = false;
+    for (int i = 0; i < s->ph->nest.values.len; i++)
+        any = any || (loads_value(s, i) && kn_is_shifted(s->ph, i));
+    return any;
+}
+
 /* In a cyclic partition of a split group the steps of a batch are contiguous, so that each block reads memory in longer
  * runs (docs/lab/split-order.md). Not of threads with several reductions, whose registers would let fewer blocks
  * fit. */
@@ -290,8 +298,9 @@ static kn_batch choose_batch(const loop_site *s, const kn_sweep_loop *l)
     bool contiguous = s->ph->nest.reds.len == 1 && may_be_contiguous(s, l);
     bool counted =
         kn_by_block(s->ph) && !l->backwards && !s->ph->local && !is_mostly_remainder(s, l);
+    const bool alone = counted ? !s->on_chip && !contiguous : s->on_chip;
     if (l->unroll == 1 || (takes_few_members(s) && s->ph->how.walk == KN_WALK_ROWS) ||
-        (counted ? !s->on_chip && !contiguous : s->on_chip) || !may_batch(s))
+        (alone && !loads_shifted(s)) || !may_batch(s))
         return KN_BATCH_NONE;
     return contiguous ? KN_BATCH_CONTIGUOUS : KN_BATCH_CYCLIC;
 }

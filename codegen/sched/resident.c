@@ -138,6 +138,7 @@ void kn_resident_align(const kn_site *at, kn_kernel *k)
         if (!alike(&k->phases.data[first], ph))
             continue;
         kn_schedule_as(k->arena, ph, vec);
+        ph->how.assembled = kn_is_assembled(ph);
         if (ph->how.mixed && kn_mixed_lanes(ph) > lanes)
             lanes = kn_mixed_lanes(ph);
     }

@@ -70,6 +70,9 @@ bool kn_vector_fits(const kn_phase *phase, const kn_access *acc, const kn_buf *b
  * first element. */
 void kn_schedule_vectors(const kn_site *at, kn_phase *phase);
 
+/* Is the shaped phase of columns one whose loads would have to be assembled of aligned words, to have wider vectors? */
+bool kn_may_assemble(const kn_site *at, const kn_phase *phase);
+
 /* Sets by_run with vectors of `vec` elements, the first of a run aligned to `aligned` ones, if most of what the rows read and all
  * that they store along runs begins each run alike. */
 bool kn_schedule_by_run(const kn_site *at, kn_phase *phase, int vec, int aligned);

@@ -18,7 +18,7 @@ static bool is_less_work(const kn_site *at, const kn_phase *cols, const kn_phase
     return kn_predict_phase(at, cols).work < kn_predict_phase(at, ph).work;
 }
 
-void kn_shape_phase(const kn_site *at, kn_phase *ph)
+static void shape(const kn_site *at, kn_phase *ph)
 {
     if (!ph->how.split) {
         ph->num.splits = 1;
@@ -53,4 +53,33 @@ void kn_shape_phase(const kn_site *at, kn_phase *ph)
         *ph = rows;
     else if (kn_schedule_cpu_columns(at, ph, &cols) && is_less_work(at, &cols, ph))
         *ph = cols;
+}
+
+/* Is a phase of columns, whose vectors are assembled, better than without? Where that makes them wider, it loads in less than 4 bytes
+ * otherwise, and there are enough elements that memory is what it waits for. What is predicted says little of it: columns are
+ * divided later, so that narrow vectors fill the machine too (measured: docs/lab/vectors-of-aligned-words.md). */
+static bool is_better_assembled(const kn_phase *with, const kn_phase *without)
+{
+    enum { NARROW = 4, MANY = 1 << 22 };
+    bool narrow = false;
+    for (int i = 0; i < with->nest.values.len; i++)
+        narrow = narrow || (kn_is_shifted(with, i) &&
+                            kn_bytes(kn_value_at(with, i)->dtype) * without->how.vec < NARROW);
+    return narrow && with->how.vec > without->how.vec &&
+           (double)with->nest.groups * (double)with->nest.members >= MANY;
+}
+
+void kn_shape_phase(const kn_site *at, kn_phase *ph)
+{
+    kn_phase assembled = *ph;
+    ph->how.assembled = false;
+    shape(at, ph);
+    if (at->force->assembling == KN_ASSEMBLE_NONE || !kn_may_assemble(at, ph))
+        return;
+    assembled = kn_phase_copy(at->arena, &assembled);
+    assembled.how.assembled = true;
+    shape(at, &assembled);
+    if (at->force->assembling == KN_ASSEMBLE_ALL ? kn_is_assembled(&assembled)
+                                                 : is_better_assembled(&assembled, ph))
+        *ph = assembled;
 }

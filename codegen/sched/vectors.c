@@ -18,6 +18,14 @@ static bool begins_at_multiple(const kn_phase *ph, const kn_access *acc, int va,
     return acc->split_stride % vec == 0 && acc->offset % vec == 0;
 }
 
+/* Are all of its vectors, wherever along the other axes, as many elements apart from aligned ones? */
+static bool is_shifted_alike(const kn_phase *ph, const kn_access *acc, int va, int vec)
+{
+    kn_access from_first = *acc;
+    from_first.offset = 0;
+    return begins_at_multiple(ph, &from_first, va, vec);
+}
+
 /* Does an array whose first element has this alignment begin at a vector of `vec` elements? */
 static bool is_aligned(const kn_buf *buf, int align, int vec)
 {
@@ -61,7 +69,7 @@ static void set_kinds(kn_phase *ph, kn_access *acc, int i)
     for (int a = 0; a < va && by->linear; a++)
         acc->kind[a] = KN_STRIDE_ZERO;
     by->vector = ph->how.vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
-                 by->linear == ph->how.linear && !by->scalarised &&
+                 by->linear == ph->how.linear && by->form != KN_BY_ELEMENTS &&
                  (!ph->how.unaligned || kn_access_varies(acc, 0, ph->nest.ngroup));
     const kn_store *st = i < ph->nest.values.len ? NULL : kn_store_at(ph, i);
     if (ph->how.interleaved && st && st->kind != KN_STORE_ELEMENT)
@@ -122,16 +130,51 @@ static bool may_leave_tail(const kn_phase *ph, const kn_target *target, int va)
            !kn_phase_in_order(ph) && (ph->how.walk == KN_WALK_FLAT || is_long(ph, target));
 }
 
-/* Can every access along axis `va` be by aligned vectors of `vec` elements? */
-static bool vectors_fit(const kn_site *at, const kn_phase *ph, int va, int vec)
+static void forget_forms(kn_phase *ph)
+{
+    ph->how.linear = false;
+    for (int i = 0; i < kn_accesses(ph); i++)
+        ph->how.transfers.data[i].form = KN_BY_WORD;
+}
+
+/* May a vector of load i be assembled of aligned words? Of 16 bytes at most, in an array that has room for several. */
+static bool may_be_shifted(const kn_phase *ph, int i, int vec)
+{
+    enum { VECTORS = 4, WIDEST = 16 };
+    const kn_access *acc = kn_element_access(ph, i);
+    int64_t spanned = 1;
+    for (int a = 0; a < ph->nest.naxes; a++)
+        spanned += llabs(acc->stride[a]) * (ph->nest.axes[a].extent - 1);
+    return spanned >= VECTORS * vec && kn_bytes(kn_value_at(ph, i)->dtype) * vec <= WIDEST;
+}
+
+/* How a load whose vectors are not aligned in memory is accessed by an assembled phase; KN_BY_WORD: it cannot be. */
+static kn_vector_form unaligned_form(const kn_phase *ph, int i, int va, int vec)
+{
+    if (i >= ph->nest.values.len || kn_value_at(ph, i)->kind != KN_V_LOAD)
+        return KN_BY_WORD;
+    if (!may_be_shifted(ph, i, vec))
+        return KN_BY_ELEMENTS;
+    return is_shifted_alike(ph, kn_element_access(ph, i), va, vec) ? KN_BY_SHIFT : KN_BY_SHIFTS;
+}
+
+/* Can every access along axis `va` be by vectors of `vec` elements, aligned or assembled? Says how each is. */
+static bool vectors_fit(const kn_site *at, kn_phase *ph, int va, int vec)
 {
     const int64_t extent = ph->nest.axes[va].extent;
     bool fits = extent > 0 &&
                 (extent % vec == 0 || ph->how.interleaved || may_leave_tail(ph, at->target, va));
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
-        fits = !acc || kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, vec);
+        const bool aligned =
+            !acc || kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, vec);
+        const kn_vector_form form =
+            aligned || !ph->how.assembled ? KN_BY_WORD : unaligned_form(ph, i, va, vec);
+        ph->how.transfers.data[i].form = form;
+        fits = aligned || form != KN_BY_WORD;
     }
+    if (!fits)
+        forget_forms(ph);
     return fits;
 }
 
@@ -248,7 +291,7 @@ static bool accumulates_much(const kn_phase *ph, const kn_target *target)
            2 * accumulator_words(ph) * ph->how.vec >= REGISTERS;
 }
 
-/* ---- scalarised accesses ---- */
+/* ---- accesses by elements ---- */
 
 /* Arrays up to this are in the caches of a multiprocessor; the most bytes of a vector that is read by elements: those of
  * neighbouring lanes are neighbours then, so that few lines are read again for each element. */
@@ -262,13 +305,6 @@ static double bytes_of_all(const kn_site *at, const kn_phase *ph, int value)
 {
     const kn_touched touched = kn_read_touches(at->arena, ph, value);
     return (double)kn_bytes(kn_value_at(ph, value)->dtype) * (double)touched.most;
-}
-
-static void forget_scalarised(kn_phase *ph)
-{
-    ph->how.linear = false;
-    for (int i = 0; i < kn_accesses(ph); i++)
-        ph->how.transfers.data[i].scalarised = false;
 }
 
 /* How many bytes an element has in what is accessed by vectors, element by element along them, and otherwise. Small arrays count
@@ -295,8 +331,8 @@ static bool is_read_first(const kn_phase *ph, int i, shares *s)
     int *latest = &s->latest[acc->buf % ph->nest.values.len];
     for (int j = *latest - 1; j >= 0; j = s->previous[j] - 1) {
         const kn_access *b = kn_access_at(ph, j);
-        bool same = b->buf == acc->buf &&
-                    kn_transfer_of(ph, j)->scalarised == kn_transfer_of(ph, i)->scalarised;
+        bool same =
+            b->buf == acc->buf && kn_transfer_of(ph, j)->form == kn_transfer_of(ph, i)->form;
         for (int a = 0; same && a < ph->nest.naxes; a++)
             same = b->stride[a] == acc->stride[a];
         kn_work(1);
@@ -316,7 +352,7 @@ static void count_share(const kn_site *at, const kn_phase *ph, int i, bool along
     s->loads = s->loads || (load && along);
     if (load && !is_read_first(ph, i, s))
         return;
-    if (along && !kn_transfer_of(ph, i)->scalarised)
+    if (along && kn_transfer_of(ph, i)->form != KN_BY_ELEMENTS)
         s->vectors += bytes;
     else if (!load || bytes_of_all(at, ph, i) > NEAR_BYTES)
         *(along ? &s->scalarised : &s->others) += bytes;
@@ -327,7 +363,7 @@ static bool take_access(const kn_site *at, kn_phase *ph, int i, bool along, bool
                         shares *s)
 {
     const int bytes = kn_bytes(at->bufs[kn_element_access(ph, i)->buf].dtype);
-    ph->how.transfers.data[i].scalarised = !fits;
+    ph->how.transfers.data[i].form = fits ? KN_BY_WORD : KN_BY_ELEMENTS;
     count_share(at, ph, i, along, s);
     return fits || (i < ph->nest.values.len && vec * bytes <= SCALARISED_BYTES);
 }
@@ -354,7 +390,7 @@ static bool scalarise_some(const kn_site *at, kn_phase *ph, int va, int vec)
     kn_arena_back(at->arena, here);
     fits = fits && s.scalarised > 0 && s.vectors >= s.scalarised;
     if (!fits)
-        forget_scalarised(ph);
+        forget_forms(ph);
     return fits;
 }
 
@@ -424,7 +460,7 @@ bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec, int aligned)
     int near = 0; /* bytes that the cache reads for an element */
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
-        ph->how.transfers.data[i].scalarised = is_of_part(ph, i);
+        ph->how.transfers.data[i].form = is_of_part(ph, i) ? KN_BY_ELEMENTS : KN_BY_WORD;
         if (!acc || is_of_part(ph, i))
             continue;
         const int64_t stride = acc->stride[ph->nest.naxes - 1];
@@ -443,7 +479,7 @@ bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec, int aligned)
     if (ph->how.by_run)
         kn_schedule_as(at->arena, ph, vec);
     else
-        forget_scalarised(ph);
+        forget_forms(ph);
     return fits;
 }
 
@@ -524,7 +560,8 @@ static void walk_linearly(const kn_site *at, kn_phase *ph, int widest)
         if (!acc)
             continue;
         const bool along = walks_all_as_one(&ph->nest, acc);
-        ph->how.transfers.data[i].scalarised = along && !linear_fits(at, acc, vec);
+        ph->how.transfers.data[i].form =
+            along && !linear_fits(at, acc, vec) ? KN_BY_ELEMENTS : KN_BY_WORD;
         count_share(at, ph, i, along, &s);
     }
     kn_arena_back(at->arena, here);
@@ -532,7 +569,7 @@ static void walk_linearly(const kn_site *at, kn_phase *ph, int widest)
     if (ph->how.linear)
         ph->how.vec = vec;
     else
-        forget_scalarised(ph);
+        forget_forms(ph);
 }
 
 /* Narrower vectors, or those that not all accesses allow. */
@@ -556,7 +593,7 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
     begin_transfers(at->arena, ph);
     if (ph->how.mixed && va >= 0 && !ph->universal)
         widest = widest_of_mixed(ph, at->bufs, va);
-    forget_scalarised(ph);
+    forget_forms(ph);
     ph->how.vec = widest < 2 ? 8 : 16 / widest;
     ph->how.lanes = ph->how.mixed ? 0 : KN_COLS_LANES;
     if (ph->how.walk == KN_WALK_COLS && !ph->how.interleaved && ph->how.vec > 4)
@@ -573,6 +610,22 @@ void kn_schedule_vectors(const kn_site *at, kn_phase *ph)
     if (!ph->how.unaligned)
         fit_vectors(at, ph, va, widest);
     set_all_kinds(ph);
+}
+
+bool kn_may_assemble(const kn_site *at, const kn_phase *ph)
+{
+    const int va = kn_phase_vector_axis(ph), wider = 2 * ph->how.vec;
+    bool any = false;
+    if (!at->target->sm || ph->how.walk != KN_WALK_COLS || ph->how.packed || ph->how.tile ||
+        ph->how.scatter_sum || ph->universal || ph->nest.extents || ph->local || va < 0)
+        return false;
+    for (int i = 0; i < ph->nest.values.len; i++) {
+        const kn_access *acc = kn_element_access(ph, i);
+        any =
+            any || (acc && kn_value_at(ph, i)->kind == KN_V_LOAD && acc->stride[va] == 1 &&
+                    !kn_vector_fits(ph, acc, &at->bufs[acc->buf], at->align[acc->buf], va, wider));
+    }
+    return any;
 }
 
 void kn_schedule_as(kn_arena *a, kn_phase *ph, int vec)

@@ -244,7 +244,8 @@ static bool step_touches_memory(const kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++) {
         const kn_value *v = kn_value_at(w->ph, i);
-        if (w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !w->loaded[i] &&
+        const bool found = w->loaded[i] && !(w->around && w->around[i]);
+        if (w->need[i] && v->level == KN_ELEMENT && kn_has_access(v) && !found &&
             !kn_transfer_of(w->ph, i)->linear)
             return true;
     }

@@ -6,8 +6,9 @@
 static void write_vector_access(kn_cuda_writer *w, int i, const char *type, const char *to)
 {
     const char *constant = *type ? "const " : "";
-    const char *load = w->in_last_vector
-                           ? kn_cuda_edge(w, i)
+    const char *load = w->in_last_vector ? kn_cuda_edge(w, i)
+                       : kn_is_shifted(w->ph, i)
+                           ? kn_cuda_assembled(w, i, kn_cuda_around(w, i))
                            : kn_cuda_loaded(w, i, w->ph->how.vec, kn_cuda_address(w, i, NULL));
     if (!w->ph->how.unaligned) {
         kn_cuda_line(w, "%s%s%s = %s;", constant, type, to, load);
@@ -99,6 +100,8 @@ void kn_cuda_kept_loads(kn_cuda_writer *w)
             kn_cuda_line(w, "%s = %s;", to, kn_cuda_shared_vector(w, i));
         else if (kn_is_prefetched(ph, i))
             kn_cuda_line(w, "%s = %s;", to, kn_cuda_prefetched_vector(w, i));
+        else if (kn_is_shifted(ph, i))
+            kn_cuda_line(w, "%s_around[step] = %s;", kn_cuda_value(w, i), kn_cuda_around(w, i));
         else
             write_vector_load(w, i, "", to);
     }
@@ -112,6 +115,23 @@ void kn_cuda_store_resident(kn_cuda_writer *w)
                          kn_cuda_value(w, i));
 }
 
+void kn_cuda_assemble_step(kn_cuda_writer *w)
+{
+    for (int i = 0; w->around && i < w->ph->nest.values.len; i++)
+        if (w->around[i])
+            kn_cuda_line(w, "%s[step] = %s;", kn_cuda_registers(w, i),
+                         kn_cuda_assembled(
+                             w, i, kn_cuda_printed(w, "%s_around[step]", kn_cuda_value(w, i))));
+}
+
+/* Is the step's vector of value i assembled behind all loads of the step, so that these are in flight together? */
+static bool is_assembled_later(const kn_cuda_writer *w, int i)
+{
+    return w->need[i] && !w->in_last_vector && !kn_cuda_in_registers(w, i) &&
+           !kn_cuda_in_shared(w, i) && kn_is_read(kn_value_at(w->ph, i)) &&
+           kn_value_at(w->ph, i)->level == KN_ELEMENT && kn_is_shifted(w->ph, i);
+}
+
 /* All loads of a step come first, so that they are in flight together. */
 static void write_loads(kn_cuda_writer *w)
 {
@@ -122,7 +142,10 @@ static void write_loads(kn_cuda_writer *w)
             kn_cuda_in_registers(w, i))
             continue;
         const char *at = kn_cuda_printed(w, "%s_vec", kn_cuda_value(w, i));
-        if (shared)
+        if (is_assembled_later(w, i))
+            kn_cuda_line(w, "const auto %s_around = %s;", kn_cuda_value(w, i),
+                         kn_cuda_around(w, i));
+        else if (shared)
             write_kept_in_shared(w, i, at);
         else if (v->kind == KN_V_LOAD &&
                  (kn_transfer_of(w->ph, i)->vector || kn_cuda_is_tile_vector(w, i)))
@@ -130,6 +153,11 @@ static void write_loads(kn_cuda_writer *w)
         else if (!kn_cuda_varies_by_lane(w, v->access))
             kn_cuda_define_load(w, i, NULL);
     }
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (is_assembled_later(w, i))
+            kn_cuda_line(
+                w, "const auto %s_vec = %s;", kn_cuda_value(w, i),
+                kn_cuda_assembled(w, i, kn_cuda_printed(w, "%s_around", kn_cuda_value(w, i))));
 }
 
 static void write_vector_store(kn_cuda_writer *w, int i)
@@ -163,6 +191,7 @@ void kn_cuda_step(kn_cuda_writer *w)
     for (int i = 0; i < ph->nest.values.len; i++)
         if (ph->how.hoisted && w->need[i] && kn_is_hoisted(ph, i))
             kn_cuda_line(w, "kn_opaque(%s);", kn_cuda_vector(w, i));
+    kn_cuda_assemble_step(w);
     write_loads(w);
     for (int i = 0; i < ph->nest.stores.len; i++)
         if (kn_cuda_stores_now(w, i) &&

@@ -94,11 +94,40 @@ static void move_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u, which_fn wh
     w->need = all;
 }
 
-void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
+/* Is it loaded to registers now, as aligned words of which vectors are assembled once all loads are on their way? */
+static bool is_around(const kn_cuda_writer *w, int i)
 {
+    return is_now(w, i, is_in_memory) && kn_is_shifted(w->ph, i);
+}
+
+static void declare_around(kn_cuda_writer *w, int steps)
+{
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        if (is_around(w, i))
+            kn_cuda_line(w, "kn_around<%d, %s> %s_around[%d];", w->ph->how.vec,
+                         kn_cuda_type(kn_value_at(w->ph, i)->dtype), kn_cuda_value(w, i), steps);
+}
+
+/* Marks in around[] what is loaded now as the aligned words around vectors; false: nothing is. */
+static bool find_around(kn_cuda_writer *w)
+{
+    bool any = false;
+    w->around = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        w->around[i] = is_around(w, i);
+        any = any || w->around[i];
+    }
+    return any;
+}
+
+/* What kn_cuda_load_steps() does, but for what is left in around[]. */
+static void load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
+{
+    w->around = find_around(w) ? w->around : NULL;
     for (int i = 0; i < w->ph->nest.values.len; i++)
         if (kn_cuda_keeps_now(w, i))
             kn_cuda_declare_kept(w, kn_cuda_holder(w, i), u->steps);
+    declare_around(w, u->steps);
     if (are_any(w, is_in_memory))
         move_steps(w, u, is_in_memory, kn_cuda_kept_loads);
     if (are_any(w, is_resident_already)) {
@@ -121,6 +150,14 @@ void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
                        (kn_cuda_keeps_now(w, i) && w->ph->nest.values.data[i].kind == KN_V_LOAD);
 }
 
+void kn_cuda_load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
+{
+    load_steps(w, u);
+    if (w->around)
+        kn_cuda_write_unrolled(w, u, kn_cuda_assemble_step);
+    w->around = NULL;
+}
+
 void kn_cuda_mark_in_shared(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->nest.values.len; i++)
@@ -129,8 +166,9 @@ void kn_cuda_mark_in_shared(kn_cuda_writer *w)
 
 void kn_cuda_write_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
 {
-    kn_cuda_load_steps(w, u);
+    load_steps(w, u);
     kn_cuda_write_unrolled(w, u, kn_cuda_step);
+    w->around = NULL;
     for (int i = 0; i < w->ph->nest.values.len; i++) /* the sweep has computed it */
         w->loaded[i] = w->loaded[i] || kn_cuda_keeps_now(w, i);
     kn_cuda_mark_in_shared(w);

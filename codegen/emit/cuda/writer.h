@@ -4,7 +4,7 @@
  *   text.c        lines, names, literals, indices
  *   elements.c    where a step's elements are: in memory, registers, shared memory, a tile
  *   value.c       expressions; what is computed and stored once a group
- *   caches.c      cache policies of loads and stores
+ *   caches.c      cache policies of loads and stores; the aligned words around vectors
  *   unaligned.c   unaligned rows: their range, and the vectors peeled off at both ends
  *   interleaved.c members side by side: a lane's columns, its whole vectors, and the last one
  *   planes.c      steps of whole planes: a thread's indices in a plane, the planes of its steps
@@ -58,8 +58,9 @@ typedef struct kn_cuda_writer {
     bool in_register_tile; /* they find kept values in a register tile */
     /* loads that come before the first step of a batch; NULL: there is no batch */
     const bool *batched;
-    bool in_step;         /* inside a step: operands are of one element */
-    bool in_rest;         /* rest_in_registers: they are those whose values registers keep */
+    bool *around; /* loads whose vectors the step assembles of the words around them; NULL: none */
+    bool in_step; /* inside a step: operands are of one element */
+    bool in_rest; /* rest_in_registers: they are those whose values registers keep */
     const kn_phase *rest; /* the phase as it is for these */
     bool *loaded_rest;    /* `loaded` of those steps, and while in_rest of the others */
     const kn_phase *tail; /* the phase as it is for a tail */
@@ -188,6 +189,9 @@ void kn_cuda_group_stores(kn_cuda_writer *w, int stage, const char *leader);
 
 /* "kn_load<4>(address)": n elements of value i. The function that stores the vectors of a store. */
 const char *kn_cuda_loaded(kn_cuda_writer *w, int i, int n, const char *address);
+/* "kn_load_around<4, false>(array, ...)": the aligned words in which a step's vector of value i lies, which is assembled of them. */
+const char *kn_cuda_around(kn_cuda_writer *w, int i);
+const char *kn_cuda_assembled(kn_cuda_writer *w, int i, const char *around);
 const char *kn_cuda_store_function(const kn_cuda_writer *w, int store);
 
 /* ---- unaligned.c ---- */
@@ -290,6 +294,8 @@ void kn_cuda_kept_loads(kn_cuda_writer *w);
 void kn_cuda_store_resident(kn_cuda_writer *w);
 /* All of a step. */
 void kn_cuda_step(kn_cuda_writer *w);
+/* Assembles this step's vectors of what is in around[]. */
+void kn_cuda_assemble_step(kn_cuda_writer *w);
 /* Unaligned rows: a step as a function, and its calls for the peeled vectors. */
 void kn_cuda_unaligned_steps(kn_cuda_writer *w);
 
