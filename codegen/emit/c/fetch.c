@@ -126,10 +126,35 @@ static void put_share(kn_c_writing *g, const kn_access *access, int number, uint
               number + 2 + w->ph->nest.ngroup - 1);
 }
 
+/* "num[7]", elements from one run of lanes that a block of rows reads of v to the next; NULL: there is one run. */
+static const char *step_of_runs(const kn_c_writing *g, int v)
+{
+    kn_c_writer *w = g->w;
+    const int outer = w->axis - 1;
+    return w->one_run || w->packed || w->copy[v] >= 0 || outer < w->ph->nest.ngroup ||
+                   !kn_c_by_rows(w) || kn_c_access(w->ph, v)->kind[outer] != KN_STRIDE_PARAM
+               ? NULL
+               : kn_c_printed(w, "num[%d]", kn_c_number_of(w->ph, false, v) + 2 + outer);
+}
+
+/* What the loops of a sweep read of v, run by run, and fetch so. */
+static bool fetches_runs(const kn_c_writing *g, int v)
+{
+    return !g->l.group && g->l.way[v] == KN_C_READ && kn_c_is_adjacent(g->w, v) &&
+           step_of_runs(g, v);
+}
+
 void kn_c_put_shares(kn_c_writing *g)
 {
     kn_c_writer *w = g->w;
     const kn_phase *p = w->ph;
+    for (int v = 0; v < p->nest.values.len; v++)
+        if (fetches_runs(g, v)) {
+            kn_c_line(w, "const i64 left%d = num[%d] - s->i[%d];", v, w->axis, w->axis);
+            kn_c_line(w, "const i64 later%d =", v);
+            kn_c_line(w, "    kn_later_run(num[%d] * (i64)sizeof *p%d, %s * (i64)sizeof *p%d);",
+                      w->axis, v, step_of_runs(g, v), v);
+        }
     for (int v = 0; v < p->nest.values.len; v++)
         if (takes_share(g, w->fetched[v]))
             put_share(g, kn_c_access(p, v), kn_c_number_of(p, false, v), w->fetched[v],
@@ -138,6 +163,21 @@ void kn_c_put_shares(kn_c_writing *g)
         if (takes_share(g, w->fetched_to[s]))
             put_share(g, kn_c_store_access(p, s), kn_c_number_of(p, true, s), w->fetched_to[s],
                       kn_c_printed(w, "to%d", s), "KN_NEXT_TO");
+}
+
+static void put_fetch(kn_c_writing *g, int v)
+{
+    if (fetches_runs(g, v))
+        kn_c_line(g->w, "KN_FETCH_RUN(p%d, from, left%d, later%d);", v, v, v);
+    else
+        kn_c_line(g->w, "KN_FETCH(p%d + from);", v);
+}
+
+void kn_c_put_fetches_of_runs(kn_c_writing *g, int loop)
+{
+    for (int v = 0; v < g->w->ph->nest.values.len && loop == 0; v++)
+        if (fetches_runs(g, v))
+            put_fetch(g, v);
 }
 
 void kn_c_put_fetches(kn_c_writing *g, int loop)
@@ -150,7 +190,7 @@ void kn_c_put_fetches(kn_c_writing *g, int loop)
         else if (w->fetched[v] && !w->fetches_near)
             continue;
         else if (g->l.way[v] == KN_C_READ && kn_c_is_adjacent(w, v))
-            kn_c_line(w, "KN_FETCH(p%d + from);", v);
+            put_fetch(g, v);
         else if (kn_c_reads(g, v, loop) && kn_c_is_apart(g, v))
             kn_c_line(w, "KN_FETCH_APART(p%d + from * num[%d], num[%d]);", v,
                       kn_c_number_of(w->ph, false, v) + 2 + w->axis,

@@ -31,6 +31,19 @@ typedef double _Complex c128;
     for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
     __builtin_prefetch((const char *)(p) + KN_AHEAD + i)
 
+/* The same in a run of lanes, of which `left` are left at p: what follows in KN_AHEAD bytes is in this run, or kn_later_run() behind
+ * that, in a later one. A run is so many bytes, and the next one begins `step` bytes from where it does. */
+static inline i64 kn_later_run(i64 bytes, i64 step)
+{
+    return bytes < 1          ? 0
+           : bytes < KN_AHEAD ? (KN_AHEAD + bytes - 1) / bytes * step - KN_AHEAD
+                              : step - bytes;
+}
+#define KN_FETCH_RUN(p, from, left, later)                                                         \
+    for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
+    __builtin_prefetch((const char *)((p) + (from)) + KN_AHEAD + i +                               \
+                       (((from) - (left)) * (i64)sizeof *(p) < -KN_AHEAD ? 0 : (later)))
+
 /* The same of elements that are two apart, if they are. */
 #define KN_FETCH_APART(p, step)                                                                    \
     for (u64 i = 0; (step) == 2 && i < 2 * KN_FOLD_LANES * sizeof *(p); i += 64)                   \

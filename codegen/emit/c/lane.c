@@ -250,6 +250,7 @@ static void put_streaming(kn_c_writing *g, int loop, int s, const char *lanes)
     kn_c_line(w, "const i64 second = KN_SECOND(q%d + %s, %s);", s,
               kn_c_store_subscript(g, s, "from"), lanes);
     kn_c_open(w, "for (;;)");
+    kn_c_put_fetches_of_runs(g, loop);
     put_lanes(g, loop, lanes, true);
     kn_c_line(w, "if (from == n - %s)", lanes);
     kn_c_line(w, "    break;");
@@ -269,6 +270,7 @@ void kn_c_put_overlapping(kn_c_writing *g, int loop, const char *lanes, bool con
         kn_c_open(w, "do");
         kn_c_open(w, "do");
         kn_c_put_next_run(g);
+        kn_c_put_fetches_of_runs(g, loop);
         put_lanes(g, loop, lanes, converts);
         kn_c_close_as(w, "} while ((from += %s) <= n - %s);", lanes, lanes);
         kn_c_close_as(w, "} while (!KN_IS_WHOLE(n, %s) && from < n && (from = n - %s) >= 0);",

@@ -5,7 +5,8 @@
 
 enum {
     KN_PLANE_MOST = 512, /* elements of a plane, whose offsets are on the stack */
-    KN_RUNS_AHEAD = 16,  /* how many runs, or planes, ahead is fetched */
+    KN_RUNS_AHEAD = 16,  /* how many runs, or planes, ahead is fetched, at most */
+    KN_RUN_LINES = 32,   /* lines of a run that are fetched */
     KN_RUN_AXES = 16     /* at most, as KN_MAX_RANK says */
 };
 
@@ -87,6 +88,24 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
     u64 part[2];
 } kn_word_u128;
 
+/* How many runs ahead is fetched, of runs so long: some KiB at most. */
+static inline i64 kn_runs_ahead(i64 last)
+{
+    const i64 runs = 2048 / (last < 0 ? 1 - last : 1 + last);
+    return KN_MIN(KN_RUNS_AHEAD, runs < 1 ? 1 : runs);
+}
+
+/* The lines of a run, from its first to its last element; of one that is longer than KN_RUN_LINES its first ones, and the last. */
+#define KN_FETCH_LINES(from, to)                                                                   \
+    do {                                                                                           \
+        const char *const f = (const char *)(from), *const t = (const char *)(to);                 \
+        __builtin_prefetch(f);                                                                     \
+        for (i64 k = 64; k < t - f && k < 64 * KN_RUN_LINES; k += 64)                              \
+            __builtin_prefetch(f + k);                                                             \
+        __builtin_prefetch(t);                                                                     \
+    } while (0)
+#define KN_FETCH_NONE(from, to) (void)0
+
 /* Lanes [i, i + n) of a block: run by run, if a run has KN_FOLD_LANES elements or is all there is; else one by one, by a table of the
  * offsets within a plane, which is the last axes that have KN_PLANE_MOST elements at most. Runs and planes are fetched ahead,
  * for hardware does not foresee large strides. */
@@ -110,12 +129,11 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
             i /= r->extent[a];                                                                     \
             at += index[a] * r->step[a];                                                           \
         }                                                                                          \
-        const i64 ahead = first > 0 ? KN_RUNS_AHEAD * r->step[first - 1] : 0;                      \
         const i64 last = by_run ? (plane - 1) * step : offset[plane - 1];                          \
+        const i64 ahead = first > 0 ? kn_runs_ahead(last) * r->step[first - 1] : 0;                \
         for (i64 done = 0, len; done < n; done += len) {                                           \
             len = KN_MIN(plane - k, n - done);                                                     \
-            fetch(memory + at + ahead);                                                            \
-            fetch(memory + at + ahead + last);                                                     \
+            fetch(memory + at + ahead, memory + at + ahead + last);                                \
             if (by_run)                                                                            \
                 run;                                                                               \
             else                                                                                   \
@@ -152,8 +170,7 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
     }                                                                                              \
     KN_EACH_RUN(kn_pack_once_##U, kn_word_##U *, const kn_word_##U *,                              \
                 dense[done + j] = memory[at + offset[k + j]],                                      \
-                kn_pack_run_##U(dense + done, memory + at + k * step, step, len),                  \
-                __builtin_prefetch)                                                                \
+                kn_pack_run_##U(dense + done, memory + at + k * step, step, len), KN_FETCH_LINES)  \
     static inline void kn_pack_##U(const kn_runs *r, kn_word_##U *dense,                           \
                                    const kn_word_##U *memory, i64 i, i64 n)                        \
     {                                                                                              \
@@ -175,7 +192,7 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
     }                                                                                              \
     KN_EACH_RUN(kn_unpack_##U, const kn_word_##U *, kn_word_##U *,                                 \
                 memory[at + offset[k + j]] = dense[done + j],                                      \
-                kn_unpack_run_##U(memory + at + k * step, dense + done, step, len), (void))
+                kn_unpack_run_##U(memory + at + k * step, dense + done, step, len), KN_FETCH_NONE)
 /* Indices, and not what is there. */
 #define KN_PACK_INDEX(T)                                                                           \
     static inline void kn_run_of_##T(T *to, i64 from, i64 step, i64 n)                             \
@@ -185,7 +202,7 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
     }                                                                                              \
     KN_EACH_RUN(kn_pack_index_once_##T, T *, i64,                                                  \
                 dense[done + j] = (T)(memory + at + offset[k + j]),                                \
-                kn_run_of_##T(dense + done, memory + at + k * step, step, len), (void))            \
+                kn_run_of_##T(dense + done, memory + at + k * step, step, len), KN_FETCH_NONE)     \
     static inline void kn_pack_index_##T(const kn_runs *r, T *dense, i64 memory, i64 i, i64 n)     \
     {                                                                                              \
         const i64 once = kn_once(r, n), bytes = (i64)sizeof *dense;                                \

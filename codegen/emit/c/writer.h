@@ -303,6 +303,8 @@ void kn_c_find_shares(kn_c_writer *w);
 /* Where the shares of a sweep begin, at the top of its function; and what an iteration over rows' lanes fetches. */
 void kn_c_put_shares(kn_c_writing *g);
 void kn_c_put_fetches(kn_c_writing *g, int loop);
+/* The same where nothing is reduced: of lanes in runs that lie apart, of which processors see each too late. */
+void kn_c_put_fetches_of_runs(kn_c_writing *g, int loop);
 
 /* ---- stream.c ---- */
 
