@@ -57,7 +57,8 @@ static void shape(const kn_site *at, kn_phase *ph)
 
 /* Is a phase of columns, whose vectors are assembled, better than without? Where that makes them wider, it loads in less than 4 bytes
  * otherwise, and there are enough elements that memory is what it waits for. What is predicted says little of it: columns are
- * divided later, so that narrow vectors fill the machine too (measured: docs/lab/vectors-of-aligned-words.md). */
+ * divided later, so that narrow vectors fill the machine too (measured: docs/lab/vectors-of-aligned-words.md). Interleaved members lost
+ * more than they gained. */
 static bool is_better_assembled(const kn_phase *with, const kn_phase *without)
 {
     enum { NARROW = 4, MANY = 1 << 22 };
@@ -65,7 +66,7 @@ static bool is_better_assembled(const kn_phase *with, const kn_phase *without)
     for (int i = 0; i < with->nest.values.len; i++)
         narrow = narrow || (kn_is_shifted(with, i) &&
                             kn_bytes(kn_value_at(with, i)->dtype) * without->how.vec < NARROW);
-    return narrow && with->how.vec > without->how.vec &&
+    return narrow && with->how.vec > without->how.vec && !with->how.interleaved &&
            (double)with->nest.groups * (double)with->nest.members >= MANY;
 }
 
