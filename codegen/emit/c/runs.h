@@ -131,6 +131,7 @@ static inline i64 kn_runs_ahead(i64 last)
         }                                                                                          \
         const i64 last = by_run ? (plane - 1) * step : offset[plane - 1];                          \
         const i64 ahead = first > 0 ? kn_runs_ahead(last) * r->step[first - 1] : 0;                \
+        (void)ahead; /* not all fetch */                                                           \
         for (i64 done = 0, len; done < n; done += len) {                                           \
             len = KN_MIN(plane - k, n - done);                                                     \
             fetch(memory + at + ahead, memory + at + ahead + last);                                \
