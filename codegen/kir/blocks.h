@@ -27,7 +27,8 @@ static inline __INT64_TYPE__ kn_blocks_all(const kn_grid_wants *b, __INT64_TYPE_
     const __INT64_TYPE__ least = kn_blocks_persistent(b, resident);
     if (b->persistent || b->work <= least)
         return least;
-    return b->share < least ? least : kn_lesser(b->share, most);
+    return b->share < least ? least
+                            : kn_lesser(kn_ceiling(b->share, b->cluster) * b->cluster, most);
 }
 
 #endif

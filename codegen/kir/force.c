@@ -101,8 +101,8 @@ kn_status kn_force_read(const char *text, kn_force *force)
         return KN_OK;
     return kn_fail(
         KN_ARGUMENT,
-        "unknown schedule '%s'; there are whole, split, resident, tiles, cluster, cluster=N with N "
-        "from 2 to %d, keep, recompute, pieces, joined, grouped, direct, copies, in place, assembled, aligned, 'at most N threads' with N from "
+        "unknown schedule '%s'; there are whole, split, resident, tiles, clusters, cluster, cluster=N "
+        "with N from 2 to %d, keep, recompute, pieces, joined, grouped, direct, copies, in place, assembled, aligned, 'at most N threads' with N from "
         "%d to %d, 'undo N' with N to "
         "%d, several of these with commas, and behind them the line that explain --stage schedule "
         "prints first",

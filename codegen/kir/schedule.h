@@ -66,10 +66,8 @@ typedef enum kn_cache {
 typedef enum kn_vector_form {
     KN_BY_WORD,     /* it is an aligned word of memory */
     KN_BY_ELEMENTS, /* loads whose vectors would not be aligned: one element at a time */
-    /* such loads: of the two aligned words in which it lies, what is behind the elements before it. These are as many in all
-     * vectors, or may be as many as they like in each */
-    KN_BY_SHIFT,
-    KN_BY_SHIFTS,
+    KN_BY_SHIFT, /* such loads: of the two aligned words around it; as many elements come before it in all vectors */
+    KN_BY_SHIFTS, /* the same, any number in each */
 } kn_vector_form;
 
 /* How the elements of an access move. It follows from the map and the layout of the array, or is the binder's. */

@@ -38,12 +38,10 @@ bool kn_divides_by_count(const kn_phase *ph, int i)
             (ph->how.async && !ph->how.cluster));
 }
 
-/* Is value i  1 + exp(-abs(x)), or a product of two such: 1 to 4, or NaN? */
-static bool is_moderate(const kn_phase *ph, int i)
+/* Is value i  1 + exp(-abs(x)): 1 to 2, or NaN? */
+static bool is_one_to_two(const kn_phase *ph, int i)
 {
     const kn_value *v = kn_value_at(ph, i);
-    if (kn_is_elem(v, KN_OP_MUL))
-        return v->in[0] == v->in[1] && is_moderate(ph, v->in[0]);
     for (int k = 0; k < 2 && kn_is_elem(v, KN_OP_ADD); k++) {
         const kn_value *one = kn_value_at(ph, v->in[k]), *e = kn_value_at(ph, v->in[1 - k]);
         const kn_value *minus = kn_is_elem(e, KN_OP_EXP) ? kn_value_at(ph, e->in[0]) : NULL;
@@ -52,6 +50,14 @@ static bool is_moderate(const kn_phase *ph, int i)
             return true;
     }
     return false;
+}
+
+/* Is it that, or its square: 1 to 4, or NaN? */
+static bool is_moderate(const kn_phase *ph, int i)
+{
+    const kn_value *v = kn_value_at(ph, i);
+    const bool square = kn_is_elem(v, KN_OP_MUL) && v->in[0] == v->in[1];
+    return is_one_to_two(ph, square ? v->in[0] : i);
 }
 
 static kn_select quotient(const kn_phase *ph, bool fast, const bool *imprecise, int i)

@@ -1,5 +1,6 @@
 /* Invariants of phases after every pass, and of kernels. */
 #include "codegen/kir/kir.h"
+#include "codegen/kir/params.h"
 
 static kn_status broken_in(const char *where, int phase, const char *what)
 {
@@ -174,6 +175,10 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         (!kn_is_cyclic(ph) ||
          (ph->how.walk == KN_WALK_ROWS && (!kn_by_block(ph) || ph->how.tpg != k->threads))))
         return broken(k, p, "resident values need a mixed phase or a cyclic partition over blocks");
+    if (ph->how.fetch &&
+        (!ph->how.tile || !ph->how.split || ph->nest.reds.len > 0 || p >= KN_FETCH_WORDS ||
+         (ph->num.splits - 1) * ph->num.chunk >= ph->nest.members))
+        return broken(k, p, "parts that blocks fetch have a tile of columns each");
     if (ph->how.cluster && (ph->how.split || ph->how.walk == KN_WALK_FLAT ||
                             (ph->how.walk == KN_WALK_ROWS && ph->how.tpg != k->threads)))
         return broken(k, p, "whole blocks of a cluster share groups");

@@ -201,9 +201,9 @@ static void sweep_reads(kn_model *m, const kn_phase *ph, int sweep, double dista
         if (!kn_model_loads(m, ph, i, sweep, t->done))
             continue;
         int buf = v->access->buf;
-        double bytes = bytes_read(m, ph, i) * (1 - kn_part_on_chip(m->k, ph, i));
-        bytes = share_sectors(m, ph, i, bytes, t);
-        t->lookups += lookups_by_elements(m, ph, i);
+        const double off_chip = 1 - kn_part_on_chip(m->k, ph, i);
+        double bytes = share_sectors(m, ph, i, bytes_read(m, ph, i) * off_chip, t);
+        t->lookups += lookups_by_elements(m, ph, i) * off_chip;
         double seen = m->seen[buf];
         bool earlier = !t->touched[buf] && seen >= 0;
         double distance = t->touched[buf] ? distance_in_phase : earlier ? swept - seen : -1;

@@ -319,7 +319,7 @@ static void add_phases(kn_planner *p, kn_kernel *k, int from, int to)
     for (int i = from, first = from; i < to; i++) {
         if (p->phases.data[i].local)
             continue;
-        p->phases.data[i].no_cluster = kept || kn_kernel_in_clusters(k);
+        p->phases.data[i].no_cluster = kept || (!given_text(p) && kn_kernel_in_clusters(k));
         kn_shaped *s = kn_shape(p, &p->phases.data[first], i - first + 1, hosts == 1);
         const kn_phase *phases = kn_shaped_by_run(p, s);
         for (int j = 0; j < s->n; j++)
@@ -362,6 +362,10 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
         KN_TRY(run_beside(p, k));
         kn_bind_caches(k);
     }
+    const int64_t shared = k->shared > 0 ? k->shared + kn_kernel_static_bytes(k) : 0;
+    if (p->problem->target->sm != 0 && shared > p->problem->target->smem_block)
+        return kn_fail(KN_INTERNAL, "a kernel takes %lld bytes of shared memory",
+                       (long long)shared);
     k->policy = p->problem->target->sm != 0 ? kn_cache_policy(k, p->problem->target) : 0;
     return KN_OK;
 }

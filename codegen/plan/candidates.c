@@ -98,7 +98,9 @@ static bool set_force(finding *f, int d, int r, int t)
     const kn_target *target = f->problem->target;
     if (((d || r || t) && own->text) || (d && own->division != KN_DIVIDE_BY_COST) ||
         (r && own->reuse != KN_REUSE_BY_COST) || (t && (own->max_threads || !target->sm)) ||
-        divisions[d].cluster > target->cluster || (divisions[d].gpus_only && !target->sm))
+        divisions[d].cluster > target->cluster ||
+        (divisions[d].division == KN_DIVIDE_CLUSTERS && target->cluster < 2) ||
+        (divisions[d].gpus_only && !target->sm))
         return false;
     f->force = *own;
     if (d) {

@@ -59,13 +59,23 @@ static int64_t part_of(const kn_phase *ph)
     return ph->how.split || ph->how.cluster ? ph->num.chunk : kn_phase_counted(ph);
 }
 
-static kn_status legal_cluster(int p, const kn_site *at, const kn_phase *ph)
+/* Has a phase before p clusters? Given ones are those of the line. */
+static bool has_earlier_cluster(const kn_kernel *k, int p)
+{
+    bool has = false;
+    for (int i = 0; i < p; i++)
+        has = has || k->phases.data[i].how.cluster;
+    return has;
+}
+
+static kn_status legal_cluster(int p, const kn_site *at, const kn_kernel *k, const kn_phase *ph)
 {
     const kn_numbers *n = &ph->num;
     RULE(at->target->cluster > 0 && ph->nest.reds.len > 0 && ph->how.walk != KN_WALK_FLAT,
          "clusters share groups, on a machine that has clusters");
     RULE(ph->how.mixed ? kn_mixed_in_clusters(ph, at->target) : !ph->no_cluster,
-         "clusters share the groups of one phase, beside none that keeps values in shared memory");
+         "clusters are beside no phase that keeps values in shared memory");
+    RULE(ph->how.mixed || !has_earlier_cluster(k, p), "one phase of a kernel has clusters");
     RULE((ph->how.mixed ? n->splits > 0 : is_power_of_two(n->splits)) &&
              n->splits <= at->target->cluster,
          "a cluster has 1, 2, 4, 8 or 16 blocks, in mixed phases any number, and no more than the "
@@ -108,7 +118,7 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
         RULE(is_power_of_two(how->lanes) && (int64_t)how->tpg * how->lanes == k->threads,
              "rows times lanes of columns are the block");
     if (how->cluster)
-        KN_TRY(legal_cluster(p, at, ph));
+        KN_TRY(legal_cluster(p, at, k, ph));
     RULE(!how->rest_in_registers || ph->num.chunk - ph->num.in_shared <= how->steps * side,
          "all steps together have all that is not in shared memory");
     RULE(how->walk != KN_WALK_ROWS || !how->tile || how->tpg <= 32,

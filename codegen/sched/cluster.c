@@ -34,7 +34,7 @@ static bool can(const kn_site *at, const kn_phase *ph)
  * keep. */
 static int64_t blocks_for(const kn_phase *ph, int at_once, const kn_target *target)
 {
-    int scratch = at_once > 1 ? MOSTLY_BESIDE : KN_SCRATCH_BYTES;
+    int scratch = at_once > 1 ? MOSTLY_BESIDE : kn_scratch_beside(ph);
     int64_t each = kn_reread_element(ph);
     if (!each)
         return 0;
@@ -119,7 +119,7 @@ static bool with_a_part(const kn_site *at, const kn_phase *ph, int64_t blocks, k
         kn_has_state(ph, KN_STATE_MOMENTS))
         return false;
     with->how.rest_in_registers = true;
-    with->num.in_shared = (target->smem_block - KN_SCRATCH_BYTES) / each / multiple * multiple;
+    with->num.in_shared = (target->smem_block - kn_scratch_beside(ph)) / each / multiple * multiple;
     int64_t rest = with->num.chunk - with->num.in_shared;
     return rest > 0 && rest <= kn_rows_rest_steps(ph) * most_threads(at, ph) * ph->how.vec &&
            kn_rows_copies(with, target);

@@ -48,6 +48,7 @@ void kn_undo_interleaving(const kn_site *at, kn_phase *ph)
     ph->how.interleaved = false;
     ph->how.tpg = 0;
     kn_schedule_vectors(at, ph);
+    ph->how.assembled = kn_is_assembled(ph);
 }
 
 void kn_bind_interleaved(const kn_site *at, kn_phase *ph, int block)

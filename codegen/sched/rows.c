@@ -228,8 +228,8 @@ static bool may_copy(const kn_phase *ph)
     return true;
 }
 
-/* Does shared memory hold a block's part of the group, and should it? Only in a kernel of one phase, and of clusters: others launch
- * as many blocks as fit at a time, which shared memory would reduce. Groups in several runs leave it to clusters, even
+/* Does shared memory hold a block's part of the group, and should it? Only in a kernel of one phase, or in clusters: other kernels of
+ * several phases launch as many blocks as fit at a time, which shared memory would reduce. Groups in several runs leave it to clusters, even
  * of one block (cluster.c), if there are any; those in one run of several widths are quicker read again than by threads
  * brought there (docs/lab/combining-columns.md). */
 static bool shared_keeps(const kn_phase *ph, const kn_target *target)
@@ -241,7 +241,7 @@ static bool shared_keeps(const kn_phase *ph, const kn_target *target)
         (!ph->alone && (!ph->how.cluster || ph->how.mixed)) ||
         (one_run && !kn_reread_alike(ph) && !may_copy(ph)))
         return false;
-    return part_bytes(ph) <= target->smem_block - KN_SCRATCH_BYTES;
+    return part_bytes(ph) <= target->smem_block - kn_scratch_beside(ph);
 }
 
 /* Blocks that keep their part of a group in shared memory and share a multiprocessor. */
@@ -366,7 +366,7 @@ bool kn_rows_may_hoist(const kn_phase *ph, const kn_target *target)
     bool copied = false;
     for (int i = 0; i < ph->nest.values.len; i++)
         copied = copied || (kn_is_reread(ph, i) && !may_hoist(ph, i));
-    int64_t room = (target->smem_block - KN_SCRATCH_BYTES) / 2, twice = 2 * part_bytes(ph);
+    int64_t room = (target->smem_block - kn_scratch_beside(ph)) / 2, twice = 2 * part_bytes(ph);
     return copied && !ph->how.unaligned && !ph->how.by_run && !ph->how.rest_in_registers &&
            target->max_threads_unit >= 4 * KN_HALF_BLOCK && twice <= room && twice * 2 >= room &&
            steps(ph) <= (int64_t)hoisted_steps(ph) * KN_HALF_BLOCK && kn_rows_copies(ph, target) &&

@@ -28,7 +28,13 @@ enum { KN_KEEP_STEPS = 8, KN_KEEP_SINGLES = 13 };
 
 /* Shared memory of a kernel besides what it keeps there: scratch for combines (KN_COMBINE_BYTES of rows) and, in
  * clusters, exchange buffers and mbarriers: codegen/sched/cluster.c. */
-enum { KN_SCRATCH_BYTES = 8192 };
+enum { KN_SCRATCH_BYTES = 8192, KN_MOST_STATIC_BYTES = 48 * 1024 };
+
+/* What a phase has to leave: that of its own kernel if it is alone, else as much as any other phase may have. */
+static inline int kn_scratch_beside(const kn_phase *ph)
+{
+    return ph->alone ? KN_SCRATCH_BYTES : KN_MOST_STATIC_BYTES;
+}
 
 /* Shared memory of a multiprocessor that the hardware takes for each block. */
 enum { KN_RESERVED_BYTES = 1024 };

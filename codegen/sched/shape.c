@@ -55,32 +55,38 @@ static void shape(const kn_site *at, kn_phase *ph)
         *ph = cols;
 }
 
-/* Is a phase of columns, whose vectors are assembled, better than without? Where that makes them wider, it loads in less than 4 bytes
- * otherwise, and there are enough elements that memory is what it waits for. What is predicted says little of it: columns are
- * divided later, so that narrow vectors fill the machine too (measured: docs/lab/vectors-of-aligned-words.md). Interleaved members lost
- * more than they gained. */
-static bool is_better_assembled(const kn_phase *with, const kn_phase *without)
+/* Does a load of such a phase take less than 4 bytes at a time, and are there enough elements that memory is what it waits for? What is
+ * predicted says little of it: columns are divided later, so that narrow vectors fill the machine too (measured:
+ * docs/lab/vectors-of-aligned-words.md). */
+static bool loads_narrowly(const kn_phase *ph)
 {
     enum { NARROW = 4, MANY = 1 << 22 };
     bool narrow = false;
-    for (int i = 0; i < with->nest.values.len; i++)
-        narrow = narrow || (kn_is_shifted(with, i) &&
-                            kn_bytes(kn_value_at(with, i)->dtype) * without->how.vec < NARROW);
-    return narrow && with->how.vec > without->how.vec && !with->how.interleaved &&
-           (double)with->nest.groups * (double)with->nest.members >= MANY;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        narrow = narrow || (kn_value_at(ph, i)->kind == KN_V_LOAD &&
+                            kn_bytes(kn_value_at(ph, i)->dtype) * ph->how.vec < NARROW);
+    return narrow && (double)ph->nest.groups * (double)ph->nest.members >= MANY;
+}
+
+/* Is a phase of columns that loads narrowly better with vectors that are assembled? Where that makes such a load wider. Not of interleaved
+ * members: what was expected of them often was not what the binder made (same note). */
+static bool is_better_assembled(const kn_phase *with, const kn_phase *without)
+{
+    return kn_is_assembled(with) && with->how.vec > without->how.vec && !with->how.interleaved;
 }
 
 void kn_shape_phase(const kn_site *at, kn_phase *ph)
 {
+    const bool all = at->force->assembling == KN_ASSEMBLE_ALL;
     kn_phase assembled = *ph;
     ph->how.assembled = false;
     shape(at, ph);
-    if (at->force->assembling == KN_ASSEMBLE_NONE || !kn_may_assemble(at, ph))
+    if (at->force->assembling == KN_ASSEMBLE_NONE || !(all || loads_narrowly(ph)) ||
+        !kn_may_assemble(at, ph))
         return;
     assembled = kn_phase_copy(at->arena, &assembled);
     assembled.how.assembled = true;
     shape(at, &assembled);
-    if (at->force->assembling == KN_ASSEMBLE_ALL ? kn_is_assembled(&assembled)
-                                                 : is_better_assembled(&assembled, ph))
+    if (all ? kn_is_assembled(&assembled) : is_better_assembled(&assembled, ph))
         *ph = assembled;
 }

@@ -18,7 +18,7 @@ static bool begins_at_multiple(const kn_phase *ph, const kn_access *acc, int va,
     return acc->split_stride % vec == 0 && acc->offset % vec == 0;
 }
 
-/* Are all of its vectors, wherever along the other axes, as many elements apart from aligned ones? */
+/* Are all its vectors equally far from aligned ones, wherever along the other axes? */
 static bool is_shifted_alike(const kn_phase *ph, const kn_access *acc, int va, int vec)
 {
     kn_access from_first = *acc;

@@ -60,6 +60,9 @@ static const struct {
      "N=3001 C=21", "resident"},
     {"def p(x: bf16[N, C], y: bf16[C, N]):\n    return x + y.T, y.T - x\n", "N=137 C=91", "tiles"},
     {"def p(x: f16[N, C], y: f16[N, C]):\n    return x + y, (x - y).T\n", "N=75 C=131", "tiles"},
+    {"def p(x: f32[N, C]):\n    return softmax(x, axis=1), sum(x)\n", "N=7 C=9000", "cluster=2"},
+    {"def p(x: f32[N, C], y: f32[M, D]):\n    return max(x, axis=1), softmax(y, axis=1)\n",
+     "N=9 C=3000 M=5 D=4001", NULL},
 };
 enum { SOFTMAX = 1, DEVIATIONS = 7, PACKED = 8, TILES = 18 };
 enum { UNDONE = EFFORT(80, 10), ELEMENTS = 6000 }; /* programs whose merges are undone */
@@ -182,8 +185,9 @@ static void change(kn_arena *a, kn_kernel_schedule *s, kn_phase_schedule *of, co
         break;
     case 5: scale(&how->unroll, up); break;
     case 6:
-        if (!how->cluster)
+        if (!how->cluster && chance(r, 80))
             break;
+        how->cluster = true;
         of->num.splits = up ? of->num.splits * 2 : of->num.splits / 2;
         of->num.chunk = of->num.splits && chance(r, 50)
                             ? rounded_up((nest->members + of->num.splits - 1) / of->num.splits, 8)

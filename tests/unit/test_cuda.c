@@ -119,6 +119,15 @@ static void test_grid_all_blocks(void **state)
     k.phases.data = &phases[1];
     k.phases.len = 1;
     assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 5 * 5000);
+    phases[0] = phase(KN_WALK_ROWS, 25003, 8); /* beside what has no clusters, but more blocks */
+    phases[0].how.tpg = 256;
+    k.phases.data = phases;
+    k.phases.len = 2;
+    phases[1].how.beside = true;
+    assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 50005);
+    phases[1].how.beside = false;
+    k.phases.data = &phases[1];
+    k.phases.len = 1;
     phases[1].how.async = phases[1].how.persistent = true;
     assert_int_equal(kn_grid_all_blocks(&k, 2, 132), 2 * 132 / 5 * 5);
 }

@@ -31,8 +31,8 @@ typedef double _Complex c128;
     for (u64 i = 0; i < KN_FOLD_LANES * sizeof *(p); i += 64)                                      \
     __builtin_prefetch((const char *)(p) + KN_AHEAD + i)
 
-/* The same in a run of lanes, of which `left` are left at p: what follows in KN_AHEAD bytes is in this run, or kn_later_run() behind
- * that, in a later one. A run is so many bytes, and the next one begins `step` bytes from where it does. */
+/* The same where lanes lie in runs that are apart: of `left` elements of this run at p, what follows in KN_AHEAD bytes is in this run, or
+ * kn_later_run() bytes further on, in a later one. A run has so many bytes, and the next one begins `step` bytes behind its beginning. */
 static inline i64 kn_later_run(i64 bytes, i64 step)
 {
     return bytes < 1          ? 0

@@ -513,7 +513,8 @@ void kn_spread(kn_planner *p, int index, kn_range members, const kn_partials *ma
     spreader s = {.p = p,
                   .from = p->phases.data[index],
                   .local = p->problem->target->sm != 0,
-                  .by_vectors = has_vectors_of_columns(p, &p->phases.data[index]),
+                  .by_vectors =
+                      p->problem->target->sm && has_vectors_of_columns(p, &p->phases.data[index]),
                   .members = members,
                   .made = made};
     int stages = 0, nreds = s.from.nest.reds.len;
