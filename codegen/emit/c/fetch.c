@@ -154,6 +154,7 @@ void kn_c_put_shares(kn_c_writing *g)
             kn_c_line(w, "const i64 later%d =", v);
             kn_c_line(w, "    kn_later_run(num[%d] * (i64)sizeof *p%d, %s * (i64)sizeof *p%d);",
                       w->axis, v, step_of_runs(g, v), v);
+            kn_c_line(w, "(void)left%d, (void)later%d;", v, v); /* not all loops fetch */
         }
     for (int v = 0; v < p->nest.values.len; v++)
         if (takes_share(g, w->fetched[v]))

@@ -92,7 +92,7 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
 static inline i64 kn_runs_ahead(i64 last)
 {
     const i64 runs = 2048 / (last < 0 ? 1 - last : 1 + last);
-    return KN_MIN(KN_RUNS_AHEAD, runs < 1 ? 1 : runs);
+    return runs < 1 ? 1 : KN_MIN(runs, (i64)KN_RUNS_AHEAD);
 }
 
 /* The lines of a run, from its first to its last element; of one that is longer than KN_RUN_LINES its first ones, and the last. */

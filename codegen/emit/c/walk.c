@@ -321,9 +321,10 @@ static void put_rows_together(kn_c_writer *w)
         if (nest->reds.data[r].stage == 0)
             kn_c_line(w, "KN_VECTOR_ALIGNED f32 lanes%d[KN_TOGETHER * KN_HALF_LANES] = {0};", r);
     kn_c_line(w, "s->part = s->row = 0;");
-    kn_c_line(w, nest->nsweeps > 1
-                     ? "const i64 most = KN_MIN(KN_TOGETHER, 1 + KN_TOGETHER_LANES / KN_SOME(n));"
-                     : "const i64 most = KN_TOGETHER;");
+    kn_c_line(w,
+              nest->nsweeps > 1
+                  ? "const i64 most = KN_MIN((i64)KN_TOGETHER, 1 + KN_TOGETHER_LANES / KN_SOME(n));"
+                  : "const i64 most = KN_TOGETHER;");
     kn_c_open(w, "for (i64 rows; unit < end; unit += rows)");
     kn_c_line(w, "i64 first[%d];", nest->ngroup);
     kn_c_line(w, "rows = KN_MIN(most, end - unit);");
