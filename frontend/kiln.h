@@ -474,11 +474,10 @@ typedef struct kiln_options {
     /* How groups are divided. NULL: chosen; "whole": not; "split": over the machine; "resident": the same, on GPUs by
      * blocks that keep on chip what they load again; "cluster" or "cluster=N", N from 2: over the blocks of a cluster
      * where the device has clusters and the program's shape allows it, else as "whole"; "clusters": chosen, and one
-     * loop nest of several may have clusters; "tiles": not, and on GPUs what
-     * lies transposed goes through tiles in shared memory wherever there is any ("whole": nowhere). Or the first line
-     * of what kiln_explain() gives for the stage "schedule", changed or not, for arguments like those that it was made
-     * for: with others, or where it breaks a rule, planning fails with ARGUMENT. Choices and the line may be joined by
-     * ", ", the line last; further choices are "keep", "recompute" and "at most N threads", which reuse and max_threads
+     * loop nest of several may have clusters; "tiles": not, and on GPUs what lies transposed goes through tiles in
+     * shared memory wherever there is any ("whole": nowhere). Or the first line of what kiln_explain() gives for the
+     * stage "schedule", changed or not, for arguments like those that it was made for: with others, or where it breaks
+     * a rule, planning fails with ARGUMENT. Choices and the line may be joined by ", ", the line last; further choices are "keep", "recompute" and "at most N threads", which reuse and max_threads
      * overrule, "pieces" and "joined", how outputs that are put together are stored, "grouped" and "direct", whether
      * reductions are taken by the groups of others, "copies" and "in place", how arguments that lie transposed are read,
      * "assembled" and "aligned", whether vectors of columns that are not aligned in memory are read by aligned words,

@@ -18,8 +18,7 @@ typedef struct kn_variant kn_variant;
 
 typedef struct kn_program_options {
     bool fusion;
-    const char *
-        schedule; /* NULL, "whole", "split", "resident", "tiles", "cluster", "cluster=N", "clusters" */
+    const char *schedule; /* NULL, or as in kiln_options */
     int max_threads;
     const char *reuse; /* NULL, "keep", "recompute" */
     bool fast_math;

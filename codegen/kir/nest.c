@@ -2,6 +2,19 @@
 
 #include <string.h>
 
+kn_access_ends kn_access_reach(const kn_nest *nest, const kn_access *acc, int64_t period)
+{
+    kn_access_ends r = {acc->offset, acc->offset};
+    for (int a = 0; a < nest->naxes; a++) {
+        const int64_t by = acc->stride[a] * (nest->axes[a].extent - 1);
+        if (period && acc->stride[a] % period == 0)
+            continue;
+        r.low += by < 0 ? by : 0;
+        r.high += by > 0 ? by : 0;
+    }
+    return r;
+}
+
 bool kn_access_varies(const kn_access *acc, int from, int to)
 {
     for (int a = from; a < to; a++)

@@ -224,6 +224,13 @@ typedef struct kn_nest {
     const kn_extents *extents; /* formulas of the region's extents; NULL: numbers have none */
 } kn_nest;
 
+/* Elements of an array that an access reaches, from `low` to `high`. Axes along which it steps by multiples of the period are left out;
+ * period 0: none is. */
+typedef struct kn_access_ends {
+    int64_t low, high;
+} kn_access_ends;
+kn_access_ends kn_access_reach(const kn_nest *nest, const kn_access *acc, int64_t period);
+
 /* Adds a value like v, with an access of its own, and of no lower stage and level than its operands. Returns its
  * number. */
 int kn_nest_add(kn_arena *a, kn_nest *nest, kn_value v);

@@ -61,13 +61,9 @@ static void access_params(params *ps, const kn_phase *ph, int phase, const kn_ac
 /* The elements of an array that the access can read. */
 static void range_params(params *ps, const kn_phase *ph, int phase, const kn_access *acc, int i)
 {
-    int64_t first = acc->offset, end = acc->offset + 1;
-    for (int a = 0; a < ph->nest.naxes; a++) {
-        const int64_t last = acc->stride[a] * (ph->nest.axes[a].extent - 1);
-        *(last < 0 ? &first : &end) += last;
-    }
-    put_index(ps, first, access_name(ps, phase, 'v', i, "first"));
-    put_index(ps, end, access_name(ps, phase, 'v', i, "end"));
+    const kn_access_ends reach = kn_access_reach(&ph->nest, acc, 0);
+    put_index(ps, reach.low, access_name(ps, phase, 'v', i, "first"));
+    put_index(ps, reach.high + 1, access_name(ps, phase, 'v', i, "end"));
 }
 
 /* Division of what is below 2^31 by n is a multiplication and a shift: Granlund and Montgomery, "Division by invariant

@@ -41,26 +41,7 @@ static bool is_pilot(kn_arena *a, const kn_phase *ph, int i, int stage)
     return false;
 }
 
-/* Elements of an array that an access reaches: from `low` to `high`, each alone or again at multiples of a period. */
-typedef struct reach {
-    int64_t low, high;
-} reach;
-
-/* Axes along which it steps by multiples of the period are left out; period 0: none is. */
-static reach reach_of(const kn_phase *ph, const kn_access *acc, int64_t period)
-{
-    reach r = {acc->offset, acc->offset};
-    for (int a = 0; a < ph->nest.naxes; a++) {
-        const int64_t by = acc->stride[a] * (ph->nest.axes[a].extent - 1);
-        if (period && acc->stride[a] % period == 0)
-            continue;
-        r.low += by < 0 ? by : 0;
-        r.high += by > 0 ? by : 0;
-    }
-    return r;
-}
-
-static bool are_apart(reach x, reach y, int64_t period)
+static bool are_apart(kn_access_ends x, kn_access_ends y, int64_t period)
 {
     if (!period)
         return x.high < y.low || y.high < x.low;
@@ -95,12 +76,13 @@ static bool may_meet(place load, place store)
     if (kn_value_at(load.ph, load.i)->kind == KN_V_GATHER || y->split_stride ||
         load.ph->nest.extents || store.ph->nest.extents) /* of one kernel for several sizes */
         return true;
-    bool apart = is_empty(load) || is_empty(store) ||
-                 are_apart(reach_of(load.ph, x, 0), reach_of(store.ph, y, 0), 0);
+    bool apart =
+        is_empty(load) || is_empty(store) ||
+        are_apart(kn_access_reach(&load.ph->nest, x, 0), kn_access_reach(&store.ph->nest, y, 0), 0);
     for (int a = 0; a < store.ph->nest.naxes && !apart; a++) {
         const int64_t period = y->stride[a] < 0 ? -y->stride[a] : y->stride[a];
-        apart = period > 1 &&
-                are_apart(reach_of(load.ph, x, period), reach_of(store.ph, y, period), period);
+        apart = period > 1 && are_apart(kn_access_reach(&load.ph->nest, x, period),
+                                        kn_access_reach(&store.ph->nest, y, period), period);
     }
     return !apart;
 }

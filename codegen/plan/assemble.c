@@ -352,11 +352,11 @@ static kn_status bind_kernel(kn_planner *p, int number, int from, int to, kn_ker
     place_barriers(p->arena, k);
     KN_TRY(bind(p, k, number));
     place_in_mailboxes(k);
-    if (p->problem->target->sm != 0 && !p->problem->universal && !k->ranks)
-        finish_by_last_block(k);
-    if (p->problem->target->sm != 0 && !p->problem->universal)
-        fetch_tiles(k, p->problem->target);
     if (p->problem->target->sm != 0) {
+        if (!p->problem->universal && !k->ranks)
+            finish_by_last_block(k);
+        if (!p->problem->universal)
+            fetch_tiles(k, p->problem->target);
         skew(p, k);
         KN_TRY(kn_bind_loops(p->problem->target, k, given_text(p) != NULL));
         KN_TRY(run_beside(p, k));

@@ -21,6 +21,7 @@ kn_status kn_plan_lower(kn_arena *a, const kn_problem *problem, kn_regions *regi
     kn_problem *pr = kn_alloc_copy(a, problem, sizeof *problem);
     while (pr->graph) {
         *p = (kn_planner){.arena = a, .problem = pr, .regions = regions, .raws = raws};
+        p->force = kn_force_of_phases(a, pr);
         p->shapes = KN_NEW(a, kn_shapes);
         p->shapes->arena = a;
         if (!p->regions)

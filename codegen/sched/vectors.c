@@ -141,11 +141,9 @@ static void forget_forms(kn_phase *ph)
 static bool may_be_shifted(const kn_phase *ph, int i, int vec)
 {
     enum { VECTORS = 4, WIDEST = 16 };
-    const kn_access *acc = kn_element_access(ph, i);
-    int64_t spanned = 1;
-    for (int a = 0; a < ph->nest.naxes; a++)
-        spanned += llabs(acc->stride[a]) * (ph->nest.axes[a].extent - 1);
-    return spanned >= VECTORS * vec && kn_bytes(kn_value_at(ph, i)->dtype) * vec <= WIDEST;
+    const kn_access_ends reach = kn_access_reach(&ph->nest, kn_element_access(ph, i), 0);
+    return reach.high - reach.low >= VECTORS * vec - 1 &&
+           kn_bytes(kn_value_at(ph, i)->dtype) * vec <= WIDEST;
 }
 
 /* How a load whose vectors are not aligned in memory is accessed by an assembled phase; KN_BY_WORD: it cannot be. */

@@ -166,19 +166,19 @@ void kn_c_put_shares(kn_c_writing *g)
                       kn_c_printed(w, "to%d", s), "KN_NEXT_TO");
 }
 
-static void put_fetch(kn_c_writing *g, int v)
+/* False: v is not fetched run by run. */
+static bool put_fetch_of_run(kn_c_writing *g, int v)
 {
-    if (fetches_runs(g, v))
+    const bool fetches = fetches_runs(g, v);
+    if (fetches)
         kn_c_line(g->w, "KN_FETCH_RUN(p%d, from, left%d, later%d);", v, v, v);
-    else
-        kn_c_line(g->w, "KN_FETCH(p%d + from);", v);
+    return fetches;
 }
 
 void kn_c_put_fetches_of_runs(kn_c_writing *g, int loop)
 {
     for (int v = 0; v < g->w->ph->nest.values.len && loop == 0; v++)
-        if (fetches_runs(g, v))
-            put_fetch(g, v);
+        put_fetch_of_run(g, v);
 }
 
 void kn_c_put_fetches(kn_c_writing *g, int loop)
@@ -190,8 +190,10 @@ void kn_c_put_fetches(kn_c_writing *g, int loop)
                       kn_c_type(kn_c_value_at(g, v)->dtype), __builtin_popcount(w->fetched[v]));
         else if (w->fetched[v] && !w->fetches_near)
             continue;
+        else if (put_fetch_of_run(g, v))
+            continue;
         else if (g->l.way[v] == KN_C_READ && kn_c_is_adjacent(w, v))
-            put_fetch(g, v);
+            kn_c_line(w, "KN_FETCH(p%d + from);", v);
         else if (kn_c_reads(g, v, loop) && kn_c_is_apart(g, v))
             kn_c_line(w, "KN_FETCH_APART(p%d + from * num[%d], num[%d]);", v,
                       kn_c_number_of(w->ph, false, v) + 2 + w->axis,

@@ -21,10 +21,9 @@ static int alignment_of(const kn_planner *p, const kn_buf *b)
                                       : 16;
 }
 
-/* What phases see of what is forced: where one of several may have clusters, each is divided by cost. */
-static const kn_force *force_of_phases(const kn_planner *p)
+const kn_force *kn_force_of_phases(kn_arena *a, const kn_problem *problem)
 {
-    kn_force *force = kn_alloc_copy(p->arena, &p->problem->force, sizeof *force);
+    kn_force *force = kn_alloc_copy(a, &problem->force, sizeof *force);
     if (force->division == KN_DIVIDE_CLUSTERS)
         force->division = KN_DIVIDE_BY_COST;
     return force;
@@ -33,15 +32,14 @@ static const kn_force *force_of_phases(const kn_planner *p)
 static kn_site site_of(const kn_planner *p, const kn_buf *bufs, int n, const int *align)
 {
     const kn_division division = p->problem->force.division;
-    const bool clusters = division == KN_DIVIDE_CLUSTERS;
     return (kn_site){
         .arena = p->arena,
         .target = p->problem->target,
-        .force = clusters ? force_of_phases(p) : &p->problem->force,
+        .force = p->force,
         .bufs = bufs,
         .nbufs = n,
         .align = align,
-        .clusters = clusters || division == KN_DIVIDE_CLUSTER,
+        .clusters = division == KN_DIVIDE_CLUSTERS || division == KN_DIVIDE_CLUSTER,
     };
 }
 

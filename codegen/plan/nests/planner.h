@@ -49,6 +49,7 @@ typedef struct kn_raws {
 typedef struct kn_planner {
     kn_arena *arena;
     const kn_problem *problem;
+    const kn_force *force; /* what phases see of what is forced: kn_force_of_phases() */
     const kn_regions *regions;
     kn_bufs bufs;
     KN_VEC(int) align; /* alignment in bytes of the first buffers: kn_planner_site() */
@@ -98,6 +99,8 @@ void kn_planner_add_extent(kn_planner *p, kn_extent_param extent);
 void kn_materialise(kn_planner *p);
 /* planner.c: what binding needs, with the planner's buffers or with a kernel's. */
 kn_site kn_planner_site(kn_planner *p);
+/* The problem's, by cost where one of several phases may have clusters. */
+const kn_force *kn_force_of_phases(kn_arena *a, const kn_problem *problem);
 kn_site kn_kernel_site(const kn_planner *p, const kn_kernel *k);
 /* planner.c: adds a temporary, and returns its number among the buffers. */
 int kn_planner_temp(kn_planner *p, kn_dtype dtype, const char *name, int64_t count);

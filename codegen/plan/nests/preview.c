@@ -25,7 +25,7 @@ static bool splits_in_one(kn_planner *p, int i, const kn_phase *ph)
 {
     if (kn_is_invariant(ph) ||
         ph->num.chunk * kn_reread_each(ph) * 2 <= p->problem->target->smem_block ||
-        kn_planner_site(p).force->division != KN_DIVIDE_BY_COST)
+        p->force->division != KN_DIVIDE_BY_COST)
         return false;
     kn_phase one = kn_phase_copy(p->arena, &p->phases.data[i]);
     kn_use_moments(p, &one, true);
