@@ -260,6 +260,11 @@ void kn_release_value(kn_phase *p, int value);
 /* Does the phase hold any value there? Values that are persistent across the grid barrier? */
 bool kn_holds(const kn_phase *p, kn_keep where);
 static inline bool kn_phase_resident(const kn_phase *p) { return kn_holds(p, KN_KEEP_RESIDENT); }
+/* Has it values in shared memory from one grid barrier to the next, where clusters have theirs, or will it once it is bound? */
+static inline bool kn_keeps_shared(const kn_phase *p)
+{
+    return p->how.mixed || p->how.resident || kn_phase_resident(p);
+}
 
 /* Do async copies bring whole groups, one after the other, to persistent blocks? */
 static inline bool kn_copies_groups(const kn_phase *p)

@@ -130,14 +130,13 @@ static kn_status verify_last_block(const kn_kernel *k, int p)
     return KN_OK;
 }
 
-/* Does an earlier phase have clusters, or any other keep values in shared memory, where clusters have theirs? */
+/* Has another phase clusters, or values where clusters have theirs? */
 static bool leaves_no_cluster(const kn_kernel *k, int p)
 {
     bool none = false;
     for (int i = 0; i < k->phases.len; i++)
         none = none ||
-               (i != p && (k->phases.data[i].how.mixed || kn_phase_resident(&k->phases.data[i]) ||
-                           (i < p && k->phases.data[i].how.cluster)));
+               (i != p && (k->phases.data[i].how.cluster || kn_keeps_shared(&k->phases.data[i])));
     return none;
 }
 
@@ -163,7 +162,7 @@ static kn_status verify_phase(const kn_kernel *k, int p)
         return broken(k, p, "a mixed phase has whole rows of a known number of steps");
     KN_TRY(verify_last_block(k, p));
     if (ph->how.beside && (p == 0 || ph->local || ph->barrier || ph->how.last_block ||
-                           ph->how.cluster || ph->how.mixed || kn_phase_resident(ph)))
+                           ph->how.cluster || kn_keeps_shared(ph)))
         return broken(k, p, "phases side by side wait for nobody, and share no blocks");
     if (ph->how.last_of_tile &&
         (!ph->how.last_block || ph->how.walk != KN_WALK_COLS || ph->how.split))

@@ -297,29 +297,22 @@ static void skew(const kn_planner *p, kn_kernel *k)
         ph->num.skew = kn_block_skew(k, pr->target);
 }
 
-/* Does a phase of [from, to) keep values in shared memory from barrier to barrier? Clusters have theirs there. */
-static bool keeps_values(const kn_planner *p, int from, int to)
-{
-    bool keeps = false;
-    for (int i = from; i < to; i++)
-        keeps = keeps || p->phases.data[i].how.resident || p->phases.data[i].how.mixed;
-    return keeps;
-}
-
 /* Gives the kernel phases [from, to), shaped. */
 static void add_phases(kn_planner *p, kn_kernel *k, int from, int to)
 {
     int hosts = 0;
+    bool keeps = false;
     for (int i = from; i < to; i++) {
         hosts += !p->phases.data[i].local;
+        keeps = keeps || kn_keeps_shared(&p->phases.data[i]);
         if (!p->problem->universal)
             kn_narrow_indices(p, &p->phases.data[i]);
     }
-    const bool kept = hosts > 1 && keeps_values(p, from, to);
     for (int i = from, first = from; i < to; i++) {
         if (p->phases.data[i].local)
             continue;
-        p->phases.data[i].no_cluster = kept || (!given_text(p) && kn_kernel_in_clusters(k));
+        p->phases.data[i].no_cluster =
+            (hosts > 1 && keeps) || (!given_text(p) && kn_kernel_in_clusters(k));
         kn_shaped *s = kn_shape(p, &p->phases.data[first], i - first + 1, hosts == 1);
         const kn_phase *phases = kn_shaped_by_run(p, s);
         for (int j = 0; j < s->n; j++)

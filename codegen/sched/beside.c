@@ -10,8 +10,8 @@ static bool needs_all_blocks(const kn_kernel *k, int p)
 {
     const kn_phase *ph = &k->phases.data[p];
     bool feeds_tiles = p + 1 < k->phases.len && k->phases.data[p + 1].how.last_of_tile;
-    return ph->how.cluster || ph->how.mixed || ph->how.resident || ph->how.last_block ||
-           ph->how.atomic || feeds_tiles;
+    return ph->how.cluster || kn_keeps_shared(ph) || ph->how.last_block || ph->how.atomic ||
+           feeds_tiles;
 }
 
 /* May phase p run beside the one before it? */
