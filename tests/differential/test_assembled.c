@@ -6,6 +6,7 @@
 
 #include "ir/build.h"
 #include "tests/differential/check.h"
+#include "tests/on_device.h"
 
 enum { PROGRAMS = EFFORT(60, 20), ELEMENTS = 3000 };
 
@@ -222,21 +223,9 @@ static void test_choice(void **state)
     assert_true(quicker > 0);
 }
 
-static void test_cpu(void **state)
-{
-    (void)state;
-    check("cpu");
-}
-
-static void test_emu(void **state)
-{
-    (void)state;
-    check("emu");
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice), cmocka_unit_test(test_cpu),
-                                       cmocka_unit_test(test_emu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice), ON_DEVICE(check, "cpu"),
+                                       ON_DEVICE(check, "emu")};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

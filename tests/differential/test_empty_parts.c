@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/differential/check.h"
+#include "tests/on_device.h"
 
 static const char *const programs[] = {
     "def f(x: i16[N, M]):\n    v = roll(x, 1, axis=0)\n    v[:, 2:] |= 2\n    return v\n",
@@ -38,20 +39,8 @@ static void on_device(const char *device)
     kn_context_close(ctx);
 }
 
-static void test_cpu(void **state)
-{
-    (void)state;
-    on_device("cpu");
-}
-
-static void test_emu(void **state)
-{
-    (void)state;
-    on_device("emu");
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_emu)};
+    const struct CMUnitTest tests[] = {ON_DEVICE(on_device, "cpu"), ON_DEVICE(on_device, "emu")};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "ir/build.h"
 #include "ir/pass/pass.h"
 #include "tests/differential/check.h"
+#include "tests/on_device.h"
 
 enum { PROGRAMS = EFFORT(90, 30), ELEMENTS = 3000, MOST_REDUCTIONS = 3 };
 
@@ -162,21 +163,9 @@ static void test_choice(void **state)
     assert_true(quicker > 0);
 }
 
-static void test_cpu(void **state)
-{
-    (void)state;
-    check("cpu");
-}
-
-static void test_emu(void **state)
-{
-    (void)state;
-    check("emu");
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice), cmocka_unit_test(test_cpu),
-                                       cmocka_unit_test(test_emu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_choice), ON_DEVICE(check, "cpu"),
+                                       ON_DEVICE(check, "emu")};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

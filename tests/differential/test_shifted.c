@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/device.h"
 #include "tests/hostile.h"
+#include "tests/on_device.h"
 #include "tests/random.h"
 
 /* Of x, y: TYPE[N, C] and k: bool[N, C]: a result for each index of an axis, and another or one for each element. All are f64, so that
@@ -178,21 +178,8 @@ static void check(const char *device)
     assert_int_equal(failed, 0);
 }
 
-static void test_emu(void **state)
-{
-    (void)state;
-    check("emu");
-}
-
-static void test_cuda(void **state)
-{
-    (void)state;
-    skip_without("cuda");
-    check("cuda");
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu), cmocka_unit_test(test_cuda)};
+    const struct CMUnitTest tests[] = {ON_DEVICE(check, "emu"), ON_DEVICE(check, "cuda")};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

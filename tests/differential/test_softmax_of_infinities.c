@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/device.h"
 #include "tests/hostile.h"
+#include "tests/on_device.h"
 
 /* Over axis 1 of x[N, C], to y[N]: logsumexp, and the sum of softmax's exponentials. */
 static const char *const expressions[] = {"logsumexp(x, axis=1)",
@@ -97,30 +97,12 @@ static void check_device(const char *device)
     assert_int_equal(failed, 0);
 }
 
-static void test_reference(void **state)
-{
-    (void)state;
-    check_device("ref");
-}
-
-static void test_cpu(void **state)
-{
-    (void)state;
-    check_device("cpu");
-}
-
-static void test_emu(void **state)
-{
-    (void)state;
-    check_device("emu");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference),
-        cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_emu),
+        ON_DEVICE(check_device, "ref"),
+        ON_DEVICE(check_device, "cpu"),
+        ON_DEVICE(check_device, "emu"),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

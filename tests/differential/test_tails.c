@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/device.h"
 #include "tests/hostile.h"
+#include "tests/on_device.h"
 
 enum { FRONT = 16, BEHIND = 16 };
 
@@ -143,28 +143,9 @@ static void check_all(const char *device)
             check(device, &summed[i], dtypes[t]);
 }
 
-static void test_cpu(void **state)
-{
-    (void)state;
-    check_all("cpu");
-}
-
-static void test_emu(void **state)
-{
-    (void)state;
-    check_all("emu");
-}
-
-static void test_cuda(void **state)
-{
-    (void)state;
-    skip_without("cuda");
-    check_all("cuda");
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cpu), cmocka_unit_test(test_emu),
-                                       cmocka_unit_test(test_cuda)};
+    const struct CMUnitTest tests[] = {ON_DEVICE(check_all, "cpu"), ON_DEVICE(check_all, "emu"),
+                                       ON_DEVICE(check_all, "cuda")};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/device.h"
 #include "tests/hostile.h"
+#include "tests/on_device.h"
 
 static const char *const bodies[] = {
     "    return x / sum(x, axis=1, keepdims=True) * g\n",
@@ -126,6 +126,7 @@ static int compare(const rows *want, const rows *got, int body, const char *sche
 
 static void check(const char *device)
 {
+    /* what is chosen for a GPU is a cluster of a single block */
     static const char *const schedules[] = {NULL, "whole", "cluster=3"};
     int failed = 0;
     /* lengths and distances of every residue of 4, three times each */
@@ -151,22 +152,8 @@ static void check(const char *device)
     assert_int_equal(failed, 0);
 }
 
-static void test_emu(void **state)
-{
-    (void)state;
-    check("emu");
-}
-
-/* What is chosen there is a cluster of a single block. */
-static void test_cuda(void **state)
-{
-    (void)state;
-    skip_without("cuda");
-    check("cuda");
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_emu), cmocka_unit_test(test_cuda)};
+    const struct CMUnitTest tests[] = {ON_DEVICE(check, "emu"), ON_DEVICE(check, "cuda")};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/on_device.h"
 #include "tests/unit/api.h"
 
 enum { N = 100000, SECONDS = 60 };
@@ -128,18 +129,6 @@ static void of_an_idle_parent(const char *on)
     close_here();
 }
 
-static void test_cpu(void **state)
-{
-    (void)state;
-    of_an_idle_parent("cpu");
-}
-
-static void test_ref(void **state)
-{
-    (void)state;
-    of_an_idle_parent("ref");
-}
-
 static void test_emu(void **state)
 {
     (void)state;
@@ -214,8 +203,8 @@ static void test_busy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_ref),
+        ON_DEVICE(of_an_idle_parent, "cpu"),
+        ON_DEVICE(of_an_idle_parent, "ref"),
         cmocka_unit_test(test_emu),
         cmocka_unit_test(test_busy),
     };

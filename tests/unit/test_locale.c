@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "tests/on_device.h"
 #include "tests/unit/api.h"
 
 static char dir[64];
@@ -75,24 +76,6 @@ static void on_device(const char *device)
     setlocale(LC_ALL, "C");
 }
 
-static void test_ref(void **state)
-{
-    (void)state;
-    on_device("ref");
-}
-
-static void test_cpu(void **state)
-{
-    (void)state;
-    on_device("cpu");
-}
-
-static void test_emu(void **state)
-{
-    (void)state;
-    on_device("emu");
-}
-
 static void test_doctor(void **state)
 {
     (void)state;
@@ -107,9 +90,9 @@ static void test_doctor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ref),
-        cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_emu),
+        ON_DEVICE(on_device, "ref"),
+        ON_DEVICE(on_device, "cpu"),
+        ON_DEVICE(on_device, "emu"),
         cmocka_unit_test(test_doctor),
     };
     return cmocka_run_group_tests_name("locale", tests, use_german, remove_german);
