@@ -120,28 +120,28 @@ kn_status kn_force_reuse(const char *text, kn_force *force)
                 : KN_OK;
 }
 
+/* Behind other choices of the force that begins at `start`; nothing where it is NULL. */
+static void put_choice(kn_text *t, size_t start, const char *choice)
+{
+    if (choice)
+        kn_putf(t, "%s%s", t->len > start ? ", " : "", choice);
+}
+
 void kn_force_put(kn_text *t, const kn_force *force)
 {
-    size_t start = t->len;
+    const size_t start = t->len;
     for (int i = 0; i < KN_MOST_UNDONE; i++)
         if (force->undone >> i & 1)
             kn_putf(t, "%sundo %d", t->len > start ? ", " : "", i + 1);
-    if (force->division != KN_DIVIDE_BY_COST)
-        kn_putf(t, "%s%s", t->len > start ? ", " : "", divisions[force->division]);
+    put_choice(t, start, divisions[force->division]);
     if (force->cluster)
         kn_putf(t, "=%d", force->cluster);
-    if (force->reuse != KN_REUSE_BY_COST)
-        kn_putf(t, "%s%s", t->len > start ? ", " : "", reuses[force->reuse]);
-    if (force->storing != KN_STORE_BY_COST)
-        kn_putf(t, "%s%s", t->len > start ? ", " : "", storings[force->storing]);
-    if (force->reading != KN_READ_BY_COST)
-        kn_putf(t, "%s%s", t->len > start ? ", " : "", readings[force->reading]);
-    if (force->grouping != KN_GROUP_BY_COST)
-        kn_putf(t, "%s%s", t->len > start ? ", " : "", groupings[force->grouping]);
-    if (force->assembling != KN_ASSEMBLE_BY_COST)
-        kn_putf(t, "%s%s", t->len > start ? ", " : "", assemblings[force->assembling]);
+    put_choice(t, start, reuses[force->reuse]);
+    put_choice(t, start, storings[force->storing]);
+    put_choice(t, start, readings[force->reading]);
+    put_choice(t, start, groupings[force->grouping]);
+    put_choice(t, start, assemblings[force->assembling]);
     if (force->max_threads)
         kn_putf(t, "%sat most %d threads", t->len > start ? ", " : "", force->max_threads);
-    if (force->text)
-        kn_putf(t, "%s%s", t->len > start ? ", " : "", force->text);
+    put_choice(t, start, force->text);
 }

@@ -9,7 +9,7 @@ enum { MOST_CHANGES = 2 };
 /* A plan that is predicted to take this many times as long as the planner's own is not worth compiling. */
 enum { NOT_WORTH_COMPILING = 2 };
 
-/* What can be forced; the first of each list leaves it to the planner. */
+/* What is tried in all pairs; the first of each list leaves it to the planner. */
 static const struct {
     kn_division division;
     int cluster;
@@ -22,9 +22,16 @@ static const struct {
 };
 static const kn_reuse reuses[] = {KN_REUSE_BY_COST, KN_REUSE_KEEP, KN_REUSE_RECOMPUTE};
 static const int threads[] = {0, 512, 256, 128};
+/* Each of these is tried alone. */
+static const kn_force others[] = {
+    {.storing = KN_STORE_JOINED},     {.storing = KN_STORE_PIECES},
+    {.reading = KN_READ_AS_LAID_OUT}, {.reading = KN_READ_COPIES},
+    {.grouping = KN_GROUP_DIRECT},    {.grouping = KN_GROUP_GROUPED},
+    {.assembling = KN_ASSEMBLE_NONE}, {.assembling = KN_ASSEMBLE_ALL},
+};
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 enum {
-    MOST_PLANS = COUNT(divisions) * COUNT(reuses) * COUNT(threads) + KN_GROUPINGS + KN_MOST_UNDONE
+    MOST_PLANS = COUNT(divisions) * COUNT(reuses) * COUNT(threads) + COUNT(others) + KN_MOST_UNDONE
 };
 
 typedef struct finding {
@@ -132,17 +139,25 @@ static kn_status try_changes(finding *f, int changes, const kn_allocator *from)
     return KN_OK;
 }
 
-/* Reductions as they are written, and by the groups of others. */
-static kn_status try_groupings(finding *f, const kn_allocator *from)
+/* Adds one of the others. False if it is the problem's to choose. */
+static bool add_other(kn_force *to, const kn_force *other)
 {
-    const kn_force *own = &f->problem->force;
-    const kn_graph *whole = f->problem->graph, *cut = whole->in_pieces;
-    const bool any = whole->grouped || (cut && cut->grouped);
-    const bool may = any && !own->text && own->grouping == KN_GROUP_BY_COST;
-    for (int g = KN_GROUP_DIRECT; g < KN_GROUPINGS && may; g++) {
-        f->force = *own;
-        f->force.grouping = (kn_grouping)g;
-        KN_TRY(try_one(f, from));
+    if ((other->storing && to->storing) || (other->reading && to->reading) ||
+        (other->grouping && to->grouping) || (other->assembling && to->assembling))
+        return false;
+    to->storing = other->storing ? other->storing : to->storing;
+    to->reading = other->reading ? other->reading : to->reading;
+    to->grouping = other->grouping ? other->grouping : to->grouping;
+    to->assembling = other->assembling ? other->assembling : to->assembling;
+    return true;
+}
+
+static kn_status try_others(finding *f, const kn_allocator *from)
+{
+    for (int i = 0; i < COUNT(others) && !f->problem->force.text; i++) {
+        f->force = f->problem->force;
+        if (add_other(&f->force, &others[i]))
+            KN_TRY(try_one(f, from));
     }
     return KN_OK;
 }
@@ -170,7 +185,7 @@ kn_status kn_candidates_find(const kn_problem *problem, kn_arena *a, const kn_al
     finding f = {.problem = problem, .most = most, .list = list, .texts = a};
     for (int changes = 0; changes <= MOST_CHANGES; changes++)
         KN_TRY(try_changes(&f, changes, from));
-    KN_TRY(try_groupings(&f, from));
+    KN_TRY(try_others(&f, from));
     KN_TRY(try_undone(&f, from));
     *n = f.n;
     return KN_OK;

@@ -1,6 +1,6 @@
 /* Plans that may be faster than the planner's own choice: for the same problem, with one or two of its choices forced
- * otherwise, or one merge of loop nests undone. What the problem itself forces stays; where it gives schedules, there is nothing to choose. A pure
- * function.
+ * otherwise (codegen/kir/force.h), or one merge of loop nests undone. What the problem itself forces stays; where it gives
+ * schedules, there is nothing to choose. A pure function.
  *
  * A candidate is what makes its plan again: the choices that its phases follow from, and the schedules that they came
  * to, without what follows from the sizes (codegen/kir/force.h has the text of both). So other sizes get the same

@@ -213,7 +213,8 @@ static kn_status choose_form(forms *f, bool may_copy, quickest *q)
 kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
 {
     const kn_force *force = &problem->force;
-    const bool may_copy = force->reading == KN_READ_BY_COST && kn_may_compact(problem);
+    const bool may_copy = force->reading == KN_READ_BY_COST && kn_may_compact(problem),
+               forced = force->text || force->undone || force->assembling || kn_is_forced(problem);
     forms f;
     quickest q = {0};
     int left = 0;
@@ -226,7 +227,7 @@ kn_status kn_plan_make(kn_arena *a, const kn_problem *problem, kn_plan **out)
     if (left > 1 || may_copy)
         KN_TRY(choose_form(&f, may_copy, &q));
     *out = q.plan;
-    if (q.plan && !force->text && !force->undone && !kn_is_forced(problem))
+    if (q.plan && !forced)
         return KN_OK;
     KN_TRY(complete(&f, q.form));
     return plan_one(a, &f.of[q.form], force, out);

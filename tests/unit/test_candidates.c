@@ -21,13 +21,14 @@ typedef struct found {
     int n;
 } found;
 
-static void find(found *f, kiln_prog *p, const char *arch, int64_t rows, int64_t columns, int most)
+/* Of x, whose strides are NULL where it is compact. */
+static void find_of(found *f, kiln_prog *p, const char *arch, const int64_t *shape,
+                    const int64_t *strides, int most)
 {
     kn_target *target = KN_NEW(&f->arena, kn_target);
     kn_binding *b = KN_NEW(&f->arena, kn_binding);
-    const int64_t shape[] = {rows, columns};
     const int dtype = (int)p->core->optimised->inputs.data[0].node->dtype;
-    const kn_arg args[] = {{"x", NULL, dtype, 2, shape, NULL}};
+    const kn_arg args[] = {{"x", NULL, dtype, 2, shape, strides}};
     if (strcmp(arch, "cpu") == 0)
         *target = (kn_target){.kind = "cpu", .units = 8, .max_block = 1024, .cooperative = true};
     else
@@ -38,6 +39,12 @@ static void find(found *f, kiln_prog *p, const char *arch, int64_t rows, int64_t
         KN_OK)
         fail_msg("%s", kn_last_error());
     assert_in_range(f->n, 1, most);
+}
+
+static void find(found *f, kiln_prog *p, const char *arch, int64_t rows, int64_t columns, int most)
+{
+    const int64_t shape[] = {rows, columns};
+    find_of(f, p, arch, shape, NULL, most);
 }
 
 static const kn_plan *plan_of(found *f, int i)
@@ -201,6 +208,16 @@ static kn_force read_back(found *f, int i)
     return force;
 }
 
+/* A candidate's text, read back, makes the plan that its choices alone made, which become its force. */
+static void check_text(found *f, int i)
+{
+    const char *with = text_of(f, i);
+    f->list[i].force = read_back(f, i);
+    assert_string_equal(text_of(f, i), with);
+    f->list[i].force.text = NULL;
+    assert_string_equal(text_of(f, i), with);
+}
+
 /* Does the i-th candidate bind for other sizes? If not, it is refused with a rule. */
 static bool binds(found *f, int i, const found *other)
 {
@@ -219,8 +236,7 @@ static const char *class_of(found *f, const kiln_prog *p)
     return kn_tuning_class(&f->arena, p->core, plan_of(f, 0));
 }
 
-/* A candidate's text, read back, makes the plan that its choices alone made, and for most other sizes of the class
- * one as well. */
+/* Texts make the plans that they are of, and for most other sizes of the class one as well. */
 static void test_texts(void **state)
 {
     (void)state;
@@ -240,13 +256,9 @@ static void test_texts(void **state)
         find(&other, p, arch, shape[0] - shape[0] / 8, shape[1] - 96, 1);
         bool one_class = strcmp(class_of(&f, p), class_of(&other, p)) == 0;
         for (int c = 1; c < f.n; c++) {
-            const char *with = text_of(&f, c);
-            f.list[c].force = read_back(&f, c);
-            assert_string_equal(text_of(&f, c), with);
             bound += one_class && binds(&f, c, &other);
             others += one_class;
-            f.list[c].force.text = NULL;
-            assert_string_equal(text_of(&f, c), with);
+            check_text(&f, c);
         }
         end(&other);
         end(&f);
@@ -285,6 +297,82 @@ static void test_merges(void **state)
             end(&f);
             kiln_prog_destroy(p);
         }
+    null_close(&n);
+}
+
+/* What is tried alone, as the options may have it, and programs of which some plans differ by it. */
+typedef struct lone {
+    const char *options[2], *text;
+    int64_t shape[2];
+    bool transposed;
+} lone;
+static const lone lones[] = {
+    {{"joined", "pieces"},
+     "def f(x: f32[N, C]):\n    return concatenate((exp(x), softmax(x, axis=1)), axis=1)\n",
+     {4096, 1000},
+     false},
+    {{"in place", "copies"},
+     "def f(x: f32[N, C]):\n    return softmax(x, axis=1), x * sum(x, axis=1, keepdims=True)\n",
+     {4096, 2000},
+     true},
+    {{"direct", "grouped"},
+     "def f(x: f32[N, C]):\n    return softmax(x, axis=1), sum(x)\n",
+     {4096, 5000},
+     false},
+    {{"aligned", "assembled"},
+     "def f(x: f32[N, C]):\n    y = x[:, 1:1025]\n    return concatenate((sum(y, axis=0), max(y, axis=0)))\n",
+     {4096, 1032},
+     false},
+};
+enum { LONES = sizeof lones / sizeof *lones };
+
+/* How many candidates have a choice, or are those of options that have it? */
+static int with_choice(found *f, const char *choice)
+{
+    int n = 0;
+    for (int i = 0; i < f->n; i++) {
+        kn_force force = f->list[i].force;
+        kn_text t = kn_text_new(&f->arena);
+        force.text = NULL;
+        kn_force_put(&t, &force);
+        n += strstr(kn_text_str(&t), choice) != NULL;
+    }
+    return n;
+}
+
+static void check_lone(null_context *n, const lone *l, const char *schedule)
+{
+    kiln_options o;
+    kiln_options_init(&o);
+    o.schedule = schedule;
+    kiln_prog *p = compile_with(&n->ctx, l->text, &o);
+    const int64_t strides[] = {1, l->shape[0]};
+    found f;
+    begin(&f);
+    find_of(&f, p, "sm_90", l->shape, l->transposed ? strides : NULL, MOST);
+    check_different(&f);
+    const int first = with_choice(&f, l->options[0]), second = with_choice(&f, l->options[1]);
+    if (schedule) {
+        assert_int_equal(first, schedule == l->options[0] ? f.n : 0);
+        assert_int_equal(second, schedule == l->options[1] ? f.n : 0);
+    } else if (first + second == 0)
+        fail_msg("neither %s nor %s is tried", l->options[0], l->options[1]);
+    for (int c = 1; c < f.n; c++)
+        check_text(&f, c);
+    end(&f);
+    kiln_prog_destroy(p);
+}
+
+static void test_lone(void **state)
+{
+    (void)state;
+    null_context n;
+    null_open(&n, &kn_malloc_allocator);
+    for (int i = 0; i < LONES; i++) {
+        check_lone(&n, &lones[i], NULL);
+        check_lone(&n, &lones[i], lones[i].options[0]);
+        check_lone(&n, &lones[i], lones[i].options[1]);
+    }
     null_close(&n);
 }
 
@@ -342,7 +430,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_different), cmocka_unit_test(test_rows_in_part),
         cmocka_unit_test(test_few),       cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_merges),    cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_merges),    cmocka_unit_test(test_lone),
+        cmocka_unit_test(test_forced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
