@@ -203,11 +203,7 @@ int kn_cmd_bench(const kn_args *args, kn_err *e)
     setenv("KILN_CPU_COMPILE", "wait", 0); /* what is measured is what is reached */
     if (args->ranks)
         return bench_ranks(args, e);
-    int status = kn_session_open(&s, args, "auto", e);
-    if (!status)
-        status = kn_session_parse_file(&s, args, e);
-    if (!status)
-        status = kn_session_bind(&s, args, false, e);
+    int status = kn_session_load(&s, args, "auto", false, e);
     if (!status)
         status = kn_session_upload(&s, e);
     if (!status)

@@ -72,11 +72,7 @@ static int emit(kn_session *s, const kn_args *args, kn_err *e)
 int kn_cmd_emit(const kn_args *args, kn_err *e)
 {
     kn_session s;
-    int status = kn_session_open(&s, args, "cpu", e);
-    if (!status)
-        status = kn_session_parse_file(&s, args, e);
-    if (!status)
-        status = kn_session_bind(&s, args, true, e);
+    int status = kn_session_load(&s, args, "cpu", true, e);
     if (!status)
         status = emit(&s, args, e);
     kn_session_finish(&s);

@@ -120,11 +120,7 @@ int kn_cmd_explain(const kn_args *args, kn_err *e)
         return kn_usage_error(e, "--html draws one program; --split makes two");
     if (args->ranks)
         return explain_rank(args, e);
-    int status = kn_session_open(&s, args, "cpu", e);
-    if (!status)
-        status = kn_session_parse_file(&s, args, e);
-    if (!status)
-        status = kn_session_bind(&s, args, true, e);
+    int status = kn_session_load(&s, args, "cpu", true, e);
     kn_progress(NULL);
     if (!status)
         status = (args->split ? put_halves : put_stages)(&s, args, e);

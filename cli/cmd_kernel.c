@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/save.h"
-#include "cli/summary.h"
 #include "cli/text.h"
 
 /* One argument: `param` points to `value`, or to `data`. */
@@ -264,11 +263,8 @@ static int deliver(const job *j, kn_err *e)
             status = kn_lib_error(
                 e, kiln_download(j->ctx, v->array.data, j->arguments[i].data, v->array.bytes));
     }
-    if (!status && j->args->out_dir)
-        status = kn_save(j->args->out_dir, names, arrays, n, e);
-    else
-        for (int i = 0; i < n && !status; i++)
-            kn_summary(stdout, names[i], arrays[i]);
+    if (!status)
+        status = kn_deliver(j->args->out_dir, names, arrays, n, e);
     free(names);
     free(arrays);
     return status;

@@ -7,7 +7,6 @@
 #include "cli/progress.h"
 #include "cli/save.h"
 #include "cli/session.h"
-#include "cli/summary.h"
 
 static int deliver(kn_session *s, const kn_args *args, kn_err *e)
 {
@@ -22,11 +21,8 @@ static int deliver(kn_session *s, const kn_args *args, kn_err *e)
             names[n] = s->io[i].name;
             arrays[n++] = &s->outputs[i];
         }
-    if (!status && args->out_dir)
-        status = kn_save(args->out_dir, names, arrays, n, e);
-    else
-        for (int i = 0; i < n && !status; i++)
-            kn_summary(stdout, names[i], arrays[i]);
+    if (!status)
+        status = kn_deliver(args->out_dir, names, arrays, n, e);
     free(names);
     free(arrays);
     return status;
@@ -63,11 +59,7 @@ static int run(kn_session *s, const kn_args *args, kn_err *e)
 int kn_cmd_run(const kn_args *args, kn_err *e)
 {
     kn_session s;
-    int status = kn_session_open(&s, args, "auto", e);
-    if (!status)
-        status = kn_session_parse_file(&s, args, e);
-    if (!status)
-        status = kn_session_bind(&s, args, false, e);
+    int status = kn_session_load(&s, args, "auto", false, e);
     if (!status)
         status = run(&s, args, e);
     kn_session_finish(&s);

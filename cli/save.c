@@ -9,6 +9,7 @@
 
 #include "cli/ending.h"
 #include "cli/npy.h"
+#include "cli/summary.h"
 
 typedef struct file {
     char *volatile temp; /* NULL once renamed */
@@ -129,4 +130,14 @@ int kn_save(const char *dir, const char *const *names, const kn_cli_array *const
     if (status && made)
         rmdir(dir);
     return status;
+}
+
+int kn_deliver(const char *dir, const char *const *names, const kn_cli_array *const *arrays, int n,
+               kn_err *e)
+{
+    if (dir)
+        return kn_save(dir, names, arrays, n, e);
+    for (int i = 0; i < n; i++)
+        kn_summary(stdout, names[i], arrays[i]);
+    return KN_EXIT_OK;
 }

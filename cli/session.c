@@ -177,6 +177,15 @@ int kn_session_bind(kn_session *s, const kn_args *args, bool shape_only, kn_err 
     return status;
 }
 
+int kn_session_load(kn_session *s, const kn_args *args, const char *device, bool shape_only,
+                    kn_err *e)
+{
+    int status = kn_session_open(s, args, device, e);
+    if (!status)
+        status = kn_session_parse_file(s, args, e);
+    return status ? status : kn_session_bind(s, args, shape_only, e);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static int upload_input(kn_session *s, kiln_arg *arg, kn_cli_array *a, kn_err *e)

@@ -32,6 +32,9 @@ int kn_session_compile(kn_session *s, const kn_args *args, bool fusion, kiln_pro
 /* Compiles into s->prog and finds the value of each parameter; types and ranks must be equal. With
  * shape_only no data is read or made, and values may be missing. */
 int kn_session_bind(kn_session *s, const kn_args *args, bool shape_only, kn_err *e);
+/* The steps so far, of a file. */
+int kn_session_load(kn_session *s, const kn_args *args, const char *device, bool shape_only,
+                    kn_err *e);
 /* Puts the inputs on the device, releases them here, and allocates the outputs there. */
 int kn_session_upload(kn_session *s, kn_err *e);
 /* Gets output s->outputs[index] back to the host: allocates its data. */

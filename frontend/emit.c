@@ -12,41 +12,23 @@ void kiln_emit_options_init_size(kiln_emit_options *s, size_t size)
 }
 
 typedef struct emission {
-    kiln_prog *prog;
-    const kn_arg *args;
-    int nargs;
     kiln_emit_options options;
     kiln_file_fn write;
     void *user;
-    kn_arena *scratch;
 } emission;
 
-static kn_status emit_inner(void *user)
+static kn_status emit(kiln_prog *p, const kn_arg *args, int nargs, kn_arena *scratch, void *user)
 {
-    emission *e = user;
+    const emission *e = user;
     const kn_emitting what = {e->options.name, e->options.targets, e->options.sizes,
                               kiln_version()};
     kn_emitted made;
-    KN_TRY(kn_emit(e->prog->core, e->scratch, e->args, e->nargs, &what, &made));
+    KN_TRY(kn_emit(p->core, scratch, args, nargs, &what, &made));
     for (int i = 0; i < made.files.len; i++) {
         const kn_emitted_file *f = &made.files.data[i];
         KN_TRY((kn_status)e->write(e->user, f->name, f->text, strlen(f->text)));
     }
     return KN_OK;
-}
-
-static kn_status emit(kiln_prog *p, const kn_arg *args, int nargs, void *user)
-{
-    emission *e = user;
-    kn_arena scratch;
-    kn_arena_init(&scratch, &p->ctx->core->from);
-    e->prog = p;
-    e->args = args;
-    e->nargs = nargs;
-    e->scratch = &scratch;
-    kn_status status = kn_protect(&scratch, emit_inner, e);
-    kn_arena_finish(&scratch);
-    return status;
 }
 
 kiln_status kiln_emit(kiln_prog *prog, const kiln_arg *args, int nargs,
@@ -61,5 +43,5 @@ kiln_status kiln_emit(kiln_prog *prog, const kiln_arg *args, int nargs,
         if (status != KN_OK)
             return (kiln_status)status;
     }
-    return kn_handle_with_args(prog, args, nargs, emit, &e);
+    return kn_handle_with_scratch(prog, args, nargs, emit, &e);
 }

@@ -55,5 +55,10 @@ kiln_status kn_handle_fail(kiln_graph *g, kn_status status);
 typedef kn_status (*kn_with_args)(kiln_prog *prog, const kn_arg *args, int nargs, void *user);
 kiln_status kn_handle_with_args(kiln_prog *prog, const kiln_arg *args, int nargs, kn_with_args fn,
                                 void *user);
+/* The same with an arena of its own, out of whose memory it may run. */
+typedef kn_status (*kn_with_scratch)(kiln_prog *prog, const kn_arg *args, int nargs,
+                                     kn_arena *scratch, void *user);
+kiln_status kn_handle_with_scratch(kiln_prog *prog, const kiln_arg *args, int nargs,
+                                   kn_with_scratch fn, void *user);
 
 #endif

@@ -174,6 +174,40 @@ kiln_status kn_handle_with_args(kiln_prog *p, const kiln_arg *args, int nargs, k
     return (kiln_status)status;
 }
 
+typedef struct scratched {
+    kn_with_scratch fn;
+    void *user;
+    kiln_prog *prog;
+    const kn_arg *args;
+    int nargs;
+    kn_arena arena;
+} scratched;
+
+static kn_status call_scratched(void *user)
+{
+    scratched *s = user;
+    return s->fn(s->prog, s->args, s->nargs, &s->arena, s->user);
+}
+
+static kn_status with_scratch(kiln_prog *p, const kn_arg *args, int nargs, void *user)
+{
+    scratched *s = user;
+    s->prog = p;
+    s->args = args;
+    s->nargs = nargs;
+    kn_arena_init(&s->arena, &p->ctx->core->from);
+    kn_status status = kn_protect(&s->arena, call_scratched, s);
+    kn_arena_finish(&s->arena);
+    return status;
+}
+
+kiln_status kn_handle_with_scratch(kiln_prog *p, const kiln_arg *args, int nargs,
+                                   kn_with_scratch fn, void *user)
+{
+    scratched s = {.fn = fn, .user = user};
+    return kn_handle_with_args(p, args, nargs, with_scratch, &s);
+}
+
 /* ---- shapes, prepare, run ---- */
 
 typedef struct shape_query {
@@ -181,39 +215,22 @@ typedef struct shape_query {
     kiln_dtype *dtype;
     int *rank;
     int64_t *shape;
-    kiln_prog *prog;
-    const kn_arg *args;
-    int nargs;
-    kn_arena *scratch;
 } shape_query;
 
-static kn_status find_shape(void *user)
+static kn_status output_shape(kiln_prog *p, const kn_arg *args, int nargs, kn_arena *scratch,
+                              void *user)
 {
-    shape_query *q = user;
-    const kn_graph *g = q->prog->core->optimised;
+    const shape_query *q = user;
+    const kn_graph *g = p->core->optimised;
     int o = kn_graph_find_output(g, q->name);
     kn_binding b;
     if (o < 0)
         return kn_fail(KN_ARGUMENT, "%s has no output %s", g->name, q->name);
-    KN_TRY(kn_bind(q->scratch, g, q->args, q->nargs, KN_BIND_INPUTS, &b));
+    KN_TRY(kn_bind(scratch, g, args, nargs, KN_BIND_INPUTS, &b));
     *q->dtype = (kiln_dtype)g->outputs.data[o].node->dtype;
     *q->rank = b.out[o].rank;
     memcpy(q->shape, b.out[o].shape, sizeof *q->shape * (size_t)b.out[o].rank);
     return KN_OK;
-}
-
-static kn_status output_shape(kiln_prog *p, const kn_arg *args, int nargs, void *user)
-{
-    shape_query *q = user;
-    kn_arena scratch;
-    kn_arena_init(&scratch, &p->ctx->core->from);
-    q->prog = p;
-    q->args = args;
-    q->nargs = nargs;
-    q->scratch = &scratch;
-    kn_status status = kn_protect(&scratch, find_shape, q);
-    kn_arena_finish(&scratch);
-    return status;
 }
 
 kiln_status kiln_output_shape(kiln_prog *prog, const char *name, const kiln_arg *args, int nargs,
@@ -221,8 +238,8 @@ kiln_status kiln_output_shape(kiln_prog *prog, const char *name, const kiln_arg 
 {
     if (!name || !dtype || !rank || !shape)
         return null(!name ? "name" : !dtype ? "dtype" : !rank ? "rank" : "shape");
-    shape_query q = {.name = name, .dtype = dtype, .rank = rank, .shape = shape};
-    return kn_handle_with_args(prog, args, nargs, output_shape, &q);
+    shape_query q = {name, dtype, rank, shape};
+    return kn_handle_with_scratch(prog, args, nargs, output_shape, &q);
 }
 
 void kiln_prepared_init_size(kiln_prepared *s, size_t size)
@@ -291,40 +308,22 @@ void kiln_explain_options_init_size(kiln_explain_options *s, size_t size)
 }
 
 typedef struct explanation {
-    kiln_prog *prog;
-    const kn_arg *args;
-    int nargs;
     kiln_explain_options options;
     char **text;
-    kn_arena *scratch;
 } explanation;
 
-static kn_status explain_inner(void *user)
+static kn_status explain(kiln_prog *p, const kn_arg *args, int nargs, kn_arena *scratch, void *user)
 {
-    explanation *e = user;
-    const kn_allocator *from = &e->prog->ctx->core->from;
-    kn_text t = kn_text_new(e->scratch);
+    const explanation *e = user;
+    const kn_allocator *from = &p->ctx->core->from;
+    kn_text t = kn_text_new(scratch);
     const kn_explaining what = {e->options.stage, e->options.arch, e->options.verbose};
-    KN_TRY(kn_explain(e->prog->core, e->args, e->nargs, &what, &t));
+    KN_TRY(kn_explain(p->core, args, nargs, &what, &t));
     *e->text = from->alloc(from->user, t.len + 1);
     if (!*e->text)
         return kn_fail(KN_MEMORY, "out of memory");
     memcpy(*e->text, kn_text_str(&t), t.len + 1);
     return KN_OK;
-}
-
-static kn_status explain(kiln_prog *p, const kn_arg *args, int nargs, void *user)
-{
-    explanation *e = user;
-    kn_arena scratch;
-    kn_arena_init(&scratch, &p->ctx->core->from);
-    e->prog = p;
-    e->args = args;
-    e->nargs = nargs;
-    e->scratch = &scratch;
-    kn_status status = kn_protect(&scratch, explain_inner, e);
-    kn_arena_finish(&scratch);
-    return status;
 }
 
 kiln_status kiln_explain(kiln_prog *prog, const kiln_arg *args, int nargs,
@@ -340,5 +339,5 @@ kiln_status kiln_explain(kiln_prog *prog, const kiln_arg *args, int nargs,
         if (status != KN_OK)
             return (kiln_status)status;
     }
-    return kn_handle_with_args(prog, args, nargs, explain, &e);
+    return kn_handle_with_scratch(prog, args, nargs, explain, &e);
 }
