@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-HEADERS = ["kiln.h", "kiln_comm.h", "kiln_kernel.h", "kiln_values.h", "kiln_dlpack.h"]
+HEADERS = sorted(path.name for path in ROOT.glob("frontend/kiln*.h"))  # kiln.h is the first
 SECTION = re.compile(r"^/\* -{2,4} (.+?) -+ \*/$")
 FUNCTION = re.compile(r"^KILN_API [^;]*?\b(kiln_\w+)\(|^static inline kiln_arg (kiln_\w+)\(", re.M)
 INIT = re.compile(r"^KILN_INIT\((kiln_\w+)\)", re.M)

@@ -179,48 +179,6 @@ typedef struct kiln_stats {
 KILN_INIT(kiln_stats)
 KILN_API kiln_status kiln_ctx_stats(kiln_ctx *ctx, kiln_stats *stats);
 
-/* ---- compiled kernels on disk ---- */
-/* What the compiler made is kept in a directory, so that later processes need no compiler for it. docs/cache.md
- * says what is stored and what makes it safe. Nothing that is wrong with the directory is ever an error. */
-
-typedef struct kiln_cache_info {
-    size_t struct_size;
-    const char *dir; /* the context's; "" when nothing is kept on disk */
-    char problem
-        [256]; /* why it cannot be used, in words; "" when it can (it may not be there yet) */
-    uint64_t files, bytes; /* in the directory now */
-    uint64_t limit;        /* bytes that it may grow to */
-    /* of this context, since it was made. A lookup is a hit or a miss; kernels are looked up, what was measured of
-     * schedules, and what is known of the compiler itself. */
-    uint64_t hits, misses, writes;
-    uint64_t write_failures; /* no room, no right, ...: the kernel runs all the same */
-    uint64_t evictions;      /* files removed for room */
-    /* reasons of misses and write failures */
-    uint64_t refused_unsafe;  /* a directory or file that others own or may write to */
-    uint64_t refused_damaged; /* a file that was cut short or changed, or did not load */
-    uint64_t refused_foreign; /* a file of another key */
-} kiln_cache_info;
-KILN_INIT(kiln_cache_info)
-KILN_API kiln_status kiln_cache_stats(kiln_ctx *ctx, kiln_cache_info *info);
-
-typedef struct kiln_cache_entry {
-    const char *title; /* "cuda kiln_batchnorm", "tuning of batchnorm, up to ..."; "?" when the file
-                          cannot be read */
-    uint64_t bytes;
-    int64_t used;      /* when last: seconds since 1970 */
-    double compile_ms; /* what making it took */
-} kiln_cache_entry;
-/* Calls fn for each file in the directory, the longest unused first. */
-KILN_API kiln_status kiln_cache_list(kiln_ctx *ctx,
-                                     void (*fn)(void *user, const kiln_cache_entry *entry),
-                                     void *user);
-/* Removes the longest unused files until at most `bytes` are left; clear() removes all. Only this library's own
- * files, and those of the same format, are touched. What was removed: files and bytes, which may be NULL. */
-KILN_API kiln_status kiln_cache_trim(kiln_ctx *ctx, uint64_t bytes, uint64_t *removed_files,
-                                     uint64_t *removed_bytes);
-KILN_API kiln_status kiln_cache_clear(kiln_ctx *ctx, uint64_t *removed_files,
-                                      uint64_t *removed_bytes);
-
 /* Memory on the context's device, and copies between host and device that return when done. An
  * application that has its own memory needs none of these. */
 KILN_API kiln_status kiln_alloc(kiln_ctx *ctx, size_t bytes, void **ptr);
@@ -625,32 +583,7 @@ KILN_API kiln_status kiln_run(kiln_prog *prog, void *stream, const kiln_arg *arg
 KILN_API kiln_status kiln_run_in(kiln_prog *prog, void *stream, const kiln_arg *args, int nargs,
                                  void *workspace, size_t bytes);
 
-/* ---- looking inside ---------------------------------------------------------------------------- */
-
-/* Device time, in microseconds, of what fn(user) submits to `stream`: on a GPU from event to event, on the
- * other devices the time that fn() took. A failure of fn() is returned. */
-KILN_API kiln_status kiln_time(kiln_ctx *ctx, void *stream, kiln_status (*fn)(void *user),
-                               void *user, double *us);
-
-typedef struct kiln_explain_options {
-    size_t struct_size;
-    /* NULL: the pipeline in words; "json"; "html": a page with drawings, which needs no other file; "graph", "ir",
-     * "schedule", "c", "cuda", "ptx", "dot": that text; "resources": registers, local and shared memory. */
-    const char *stage;
-    /* "sm_90": explain for this GPU architecture; "cpu": for the context's CPU device; NULL: for the context's device,
-     * which is an sm_90 where it is neither a GPU nor "cpu". */
-    const char *arch;
-    /* In words and "json", steps that changed nothing too; in words also the operations of each line, and all reasons
-     * not to merge. */
-    bool verbose;
-} kiln_explain_options;
-KILN_INIT(kiln_explain_options)
-/* What would run for arguments of these shapes (of data only the alignment counts; NULL: the best). Inputs that are not among args are
- * taken as compact, their free sizes assumed; the text says which. Needs no GPU ("ptx" and "resources" need NVRTC).
- * The text is released with kiln_text_free(). */
-KILN_API kiln_status kiln_explain(kiln_prog *prog, const kiln_arg *args, int nargs,
-                                  const kiln_explain_options *options, char **text);
-KILN_API void kiln_text_free(kiln_ctx *ctx, char *text);
+/* ---- emitted programs ------------------------------------------------------------------------ */
 
 typedef struct kiln_emit_options {
     size_t struct_size;
@@ -670,35 +603,14 @@ typedef kiln_status (*kiln_file_fn)(void *user, const char *file, const char *te
 KILN_API kiln_status kiln_emit(kiln_prog *prog, const kiln_arg *args, int nargs,
                                const kiln_emit_options *options, kiln_file_fn write, void *user);
 
-typedef struct kiln_measurement {
-    size_t struct_size;
-    int repeats;       /* in: timed runs; 0: chosen (21) */
-    uint64_t launches; /* out: kernel launches a run */
-    double device_us;  /* out: median device time of a run, L2 cache flushed before each */
-    double host_us;    /* out: median host time of the call, not waiting for the device */
-    /* out: what compiling for the first run took: now, or, of kernels in the disk cache, when they were compiled; 0
-     * if the context had them. */
-    double compile_ms;
-    uint64_t bytes; /* out: bytes that the kernels read and write in global memory, by count */
-    /* out: bytes read and written a second / 1e9 by a large device copy, same run. */
-    double copy_gbps;
-    uint64_t disk_hits; /* out: kernels of the first run that were in the disk cache */
-} kiln_measurement;
-KILN_INIT(kiln_measurement)
-/* Collective, of what is divided over ranks, which then begin each run together. */
-KILN_API kiln_status kiln_measure(kiln_prog *prog, const kiln_arg *args, int nargs,
-                                  kiln_measurement *m);
-
-/* What this machine has, in words: driver, NVRTC, devices, the emulator's compiler, the directory of compiled kernels,
- * and what to do about what is missing. */
-KILN_API kiln_status kiln_doctor(char **text); /* released with kiln_text_free(NULL, text) */
-
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
 
-#include "kiln_comm.h"   /* several devices */
-#include "kiln_kernel.h" /* kernels of your own */
-#include "kiln_values.h" /* numbers as values */
+#include "kiln_cache.h"   /* compiled kernels on disk */
+#include "kiln_comm.h"    /* several devices */
+#include "kiln_inspect.h" /* what would run, and how long it takes */
+#include "kiln_kernel.h"  /* kernels of your own */
+#include "kiln_values.h"  /* numbers as values */
 
 #endif

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "tests/abi.txt"
-HEADERS = ["kiln.h", "kiln_comm.h", "kiln_kernel.h", "kiln_values.h", "kiln_dlpack.h"]
+HEADERS = sorted(path.name for path in ROOT.glob("frontend/kiln*.h"))  # kiln.h is the first
 
 # "int a, b[3], *c", "void *(*alloc)(void *, size_t)": the names of the fields
 FUNCTION = re.compile(r"\(\*(\w+)\)")

@@ -48,7 +48,7 @@ while IFS=: read -r file line text; do
     [[ $text =~ [\"\<]([^\">]+) ]] && header=${BASH_REMATCH[1]}
     count=$((count + 1))
     case $header in
-    kiln.h | kiln_comm.h | kiln_kernel.h | kiln_values.h | kiln_dlpack.h | frontend/kiln.h | frontend/kiln_dlpack.h)
+    kiln.h | kiln_*.h | frontend/kiln.h | frontend/kiln_dlpack.h)
         [[ $programs == *" $from "* ]] && continue
         [[ $file == frontend/kiln*.h ]] && continue # installed side by side
         ;;
