@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "runtime/cpu/cc.h"
 #include "runtime/cpu/exec.h"
+#include "runtime/device/hosted.h"
 
 typedef struct cpu_device {
     kn_device base;
@@ -90,34 +91,6 @@ static kn_status cpu_alloc(kn_device *dev, size_t bytes, void **ptr)
 
 static void cpu_release(kn_device *dev, void *ptr) { kn_aligned_free(&of(dev)->from, ptr); }
 
-static kn_status cpu_upload(kn_device *dev, void *to, const void *host, size_t bytes)
-{
-    (void)dev;
-    if (bytes)
-        memmove(to, host, bytes);
-    return KN_OK;
-}
-
-static kn_status cpu_copy(kn_device *dev, void *to, const void *from, size_t bytes, void *stream)
-{
-    (void)stream;
-    return cpu_upload(dev, to, from, bytes);
-}
-
-static kn_status cpu_zero(kn_device *dev, void *to, size_t bytes, void *stream)
-{
-    (void)dev, (void)stream;
-    if (bytes)
-        memset(to, 0, bytes);
-    return KN_OK;
-}
-
-static kn_status cpu_sync(kn_device *dev, void *stream)
-{
-    (void)dev, (void)stream;
-    return KN_OK;
-}
-
 /* For what the numbers that phases have now say. */
 static kn_status prepare_native(cpu_device *dev, const kn_kernel *kernel, kn_cpu_code *code)
 {
@@ -181,16 +154,6 @@ static kn_status cpu_launch(kn_device *dev, const kn_launch *launch, const kn_ca
                       launch->bound, call);
 }
 
-static kn_status cpu_time(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx,
-                          double *us)
-{
-    (void)dev, (void)stream;
-    uint64_t start = kn_clock_ns();
-    kn_status status = fn(ctx);
-    *us = (double)(kn_clock_ns() - start) / 1000.0;
-    return status;
-}
-
 /* The first line of /proc/cpuinfo that names the processor, or "". */
 static void read_model(char *text, size_t size)
 {
@@ -223,15 +186,15 @@ const kn_device_ops kn_cpu_device = {
     .target = cpu_target,
     .alloc = cpu_alloc,
     .release = cpu_release,
-    .upload = cpu_upload,
-    .download = cpu_upload,
-    .copy = cpu_copy,
-    .zero = cpu_zero,
-    .sync = cpu_sync,
+    .upload = kn_hosted_move,
+    .download = kn_hosted_move,
+    .copy = kn_hosted_copy,
+    .zero = kn_hosted_zero,
+    .sync = kn_hosted_sync,
     .prepare = cpu_prepare,
     .discard = cpu_discard,
     .bind = cpu_bind,
     .launch = cpu_launch,
-    .time = cpu_time,
+    .time = kn_hosted_time,
     .identify = cpu_identify,
 };

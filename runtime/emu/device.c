@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/aligned.h"
-#include "base/clock.h"
 #include "base/env.h"
 #include "base/thread.h"
 #include "codegen/kir/grid.h"
 #include "codegen/kir/params.h"
+#include "runtime/device/hosted.h"
 #include "runtime/device/params.h"
 #include "runtime/emu/check/check.h"
 #include "runtime/emu/exec/exec.h"
@@ -129,34 +129,6 @@ static void emu_release(kn_device *base, void *ptr)
         return;
     kn_emu_forget(dev, ptr);
     kn_aligned_free(&dev->from, ptr);
-}
-
-static kn_status emu_move(kn_device *dev, void *to, const void *from, size_t bytes)
-{
-    (void)dev;
-    if (bytes)
-        memmove(to, from, bytes);
-    return KN_OK;
-}
-
-static kn_status emu_copy(kn_device *dev, void *to, const void *from, size_t bytes, void *stream)
-{
-    (void)stream;
-    return emu_move(dev, to, from, bytes);
-}
-
-static kn_status emu_zero(kn_device *dev, void *to, size_t bytes, void *stream)
-{
-    (void)dev, (void)stream;
-    if (bytes)
-        memset(to, 0, bytes);
-    return KN_OK;
-}
-
-static kn_status emu_sync(kn_device *dev, void *stream)
-{
-    (void)dev, (void)stream;
-    return KN_OK;
 }
 
 /* ---- kernels ---- */
@@ -289,16 +261,6 @@ static kn_status emu_launch(kn_device *base, const kn_launch *launch, const kn_c
     return status;
 }
 
-static kn_status emu_time(kn_device *dev, void *stream, kn_status (*fn)(void *ctx), void *ctx,
-                          double *us)
-{
-    (void)dev, (void)stream;
-    uint64_t start = kn_clock_ns();
-    kn_status status = fn(ctx);
-    *us = (double)(kn_clock_ns() - start) / 1000.0;
-    return status;
-}
-
 void kn_emu_doctor(kn_text *t)
 {
     const kn_device_config config = {0};
@@ -323,11 +285,11 @@ const kn_device_ops kn_emu_device = {
     .target = emu_target,
     .alloc = emu_alloc,
     .release = emu_release,
-    .upload = emu_move,
-    .download = emu_move,
-    .copy = emu_copy,
-    .zero = emu_zero,
-    .sync = emu_sync,
+    .upload = kn_hosted_move,
+    .download = kn_hosted_move,
+    .copy = kn_hosted_copy,
+    .zero = kn_hosted_zero,
+    .sync = kn_hosted_sync,
     .prepare = emu_prepare,
     .discard = emu_discard,
     .grid = emu_grid,
@@ -335,6 +297,6 @@ const kn_device_ops kn_emu_device = {
     .load = emu_load,
     .start = emu_start,
     .describe = kn_emu_describe_param,
-    .time = emu_time,
+    .time = kn_hosted_time,
     .peer = &kn_emu_peer_ops,
 };

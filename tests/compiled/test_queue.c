@@ -7,31 +7,9 @@
 
 #include "runtime/kernels.h"
 #include "tests/device.h"
+#include "tests/ledger.h"
 
 enum { N = 64 };
-
-typedef struct ledger {
-    size_t live;
-} ledger;
-
-static void *counted(void *user, size_t size)
-{
-    ledger *l = user;
-    size_t *p = malloc(size + 16);
-    *p = size;
-    __atomic_add_fetch(&l->live, size, __ATOMIC_RELAXED);
-    return p + 2;
-}
-
-static void uncounted(void *user, void *ptr)
-{
-    ledger *l = user;
-    if (!ptr)
-        return;
-    size_t *p = (size_t *)ptr - 2;
-    __atomic_sub_fetch(&l->live, *p, __ATOMIC_RELAXED);
-    free(p);
-}
 
 /* Runs a program that no other is like, more often than what is not worth compiling. */
 static void run_another(kiln_ctx *ctx, int number)

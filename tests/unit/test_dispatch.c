@@ -7,35 +7,8 @@
 #include "bench/null_device.h"
 #include "tests/device.h"
 #include "tests/effort.h"
+#include "tests/ledger.h"
 #include "tests/random.h"
-
-/* ---- counted memory ---- */
-
-typedef struct ledger {
-    size_t live, most;
-    long calls;
-} ledger;
-
-static void *counted(void *user, size_t size)
-{
-    ledger *l = user;
-    size_t *p = malloc(size + 16);
-    *p = size;
-    size_t live = __atomic_add_fetch(&l->live, size, __ATOMIC_RELAXED);
-    l->most = live > l->most ? live : l->most;
-    l->calls++;
-    return p + 2;
-}
-
-static void uncounted(void *user, void *ptr)
-{
-    ledger *l = user;
-    if (!ptr)
-        return;
-    size_t *p = (size_t *)ptr - 2;
-    __atomic_sub_fetch(&l->live, *p, __ATOMIC_RELAXED);
-    free(p);
-}
 
 /* One input x, one output y of its shape. */
 static kiln_status run_shape(kiln_prog *p, void *stream, const int64_t *shape, int rank)
