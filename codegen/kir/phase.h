@@ -134,7 +134,7 @@ static inline bool kn_same_for_lanes(const kn_phase *p, const kn_access *acc)
     return va < 0 || (acc->kind[va] == KN_STRIDE_ZERO &&
                       (!p->how.interleaved || acc->kind[p->nest.naxes - 1] == KN_STRIDE_ZERO));
 }
-/* Can they: is each element where that asks for, and do members have no order? */
+/* Can columns be interleaved: is each element where that asks for, and do members have no order? */
 bool kn_suits_interleaving(const kn_phase *p);
 /* COLS: groups that a block takes at a time. */
 static inline int kn_cols_width(const kn_phase *p)
@@ -213,11 +213,12 @@ static inline int64_t kn_phase_counted(const kn_phase *p)
                          : p->nest.members + kn_phase_slack(p);
 }
 
-/* What members are shared by in clusters: vectors, or cache lines. And a block's part, of so many blocks */
+/* Parts of a cluster's blocks are multiples of so many members: a vector's, or a cache line's. */
 static inline int kn_phase_multiple(const kn_phase *p)
 {
     return p->how.unaligned ? kn_phase_line(p) : p->how.by_run > 8 ? p->how.by_run : 8;
 }
+/* Members of a part, of so many blocks. */
 int64_t kn_phase_part(const kn_phase *p, int64_t blocks);
 
 /* ---- values and how they are held ---- */
@@ -257,8 +258,9 @@ static inline bool kn_is_found(const kn_phase *p, int value, int t)
 /* Holds a value there, in memory of its own; the returned hold is valid until the next call. kn_release_value() undoes it. */
 kn_hold *kn_hold_value(kn_arena *a, kn_phase *p, int value, kn_keep where);
 void kn_release_value(kn_phase *p, int value);
-/* Does the phase hold any value there? Values that are persistent across the grid barrier? */
+/* Does the phase hold any value there? */
 bool kn_holds(const kn_phase *p, kn_keep where);
+/* Any that is persistent across the grid barrier? */
 static inline bool kn_phase_resident(const kn_phase *p) { return kn_holds(p, KN_KEEP_RESIDENT); }
 /* Has it values in shared memory from one grid barrier to the next, where clusters have theirs, or will it once it is bound? */
 static inline bool kn_keeps_shared(const kn_phase *p)
@@ -330,10 +332,11 @@ static inline kn_access *kn_any_access(const kn_phase *p, int i)
 /* Does the phase read a buffer, or store to it? */
 bool kn_reads_from(const kn_phase *p, int buf);
 bool kn_stores_to(const kn_phase *p, int buf);
-/* Marks group values that depend, within their stage, on a RANK value. Is a marked one read by a value that is not marked
- * or is of a later stage, by a reduction or by a store? Where a whole block has a group, its first warp computes marked
- * values, and passes these on through shared memory. */
+/* Marks group values that depend, within their stage, on a RANK value. Where a whole block has a group, its first warp
+ * computes these. */
 void kn_find_remote(const kn_phase *p, bool *remote);
+/* Does that warp pass a marked value on through shared memory: is it read by a value that is not marked or is of a later stage,
+ * by a reduction or by a store? */
 bool kn_is_passed_on(const kn_phase *p, const bool *remote, int value);
 /* Does it send what the buffer is for, group by group? */
 bool kn_sends(const kn_phase *p, int buf);
@@ -405,8 +408,9 @@ bool kn_may_batch_groups(const kn_phase *p);
 /* Can the loads of value i's elements for several steps be done before the first of these steps? */
 bool kn_may_batch(const kn_phase *p, int value);
 
-/* Are a thread's vectors of load `value` assembled of two aligned words? The bytes that are in its registers for one while it waits. */
+/* Are a thread's vectors of load `value` assembled of two aligned words? */
 bool kn_is_shifted(const kn_phase *p, int value);
+/* The bytes that are in a thread's registers for a vector of it while it waits. */
 int kn_bytes_in_flight(const kn_phase *p, int value);
 /* Does the phase assemble any? */
 bool kn_is_assembled(const kn_phase *p);

@@ -11,17 +11,19 @@
 
 /* Registers that a thread may spend on kept values: three quarters of those that it has in the largest block. */
 enum { KN_KEPT_WORDS = 48 };
-/* Registers of 32 bits that n elements of so many bytes take. Those of a thread's elements of one value: of one step, of
- * all steps. Those of all values that have registers of their own, and of the edge of each load that goes with them by run. */
+/* Registers of 32 bits that n elements of so many bytes take. */
 int kn_words(int n, int bytes);
+/* Those of a thread's elements of one value: of one step, and of all steps. */
 int kn_vector_words(const kn_phase *p, int value);
 int kn_kept_words(const kn_phase *p, int value);
+/* by_run: those of the edge of each load. */
 int kn_edge_words(const kn_phase *p);
+/* Those of all values that have registers of their own, with edges. */
 int kn_held_words(const kn_phase *p);
 /* Would value i stay with a thread that keeps what it can of each step: a load that is read again, in resident mixed
- * phases any load? Registers that a step then takes, of elements that count as `least` bytes or more, and of
- * accumulators across groups. */
+ * phases any load? */
 bool kn_stays(const kn_phase *p, int value);
+/* Registers that a step then takes, of elements that count as `least` bytes or more, and of accumulators across groups. */
 int kn_step_words(const kn_phase *p, int least);
 /* Registers of a step's accumulators across groups. */
 int kn_across_words(const kn_phase *p);
@@ -30,15 +32,16 @@ int64_t kn_phase_kept_bytes(const kn_phase *p);
 
 /* ---- tiles of transposed accesses: static shared memory ---- */
 
-/* Elements from one member of a tile in shared memory to the next, of rows from one group to the next. Padding of 4 bytes,
- * or a vector of rows, puts neighbouring ones into different banks. */
+/* Elements from one member of a tile in shared memory to the next; of rows from one group to the next. Padding, of 4 bytes
+ * or of a vector of rows, puts neighbouring ones into different banks. */
 int kn_tile_pitch(const kn_phase *p, int bytes);
-/* Bytes of shared memory of one tile, of elements of so many bytes, in a block of so many threads; of all tiles of a phase. */
+/* Bytes of shared memory of one tile, of elements of so many bytes, in a block of so many threads. */
 int kn_tile_bytes_of(const kn_phase *p, int bytes, int threads);
+/* Bytes of all tiles of a phase. */
 int kn_tile_bytes(const kn_phase *p, int threads);
-/* The most static shared memory of tiles, of the 48 KB that a kernel has. Larger tiles of rows are in dynamic shared memory, in
- * kernels of one phase. */
+/* The most static shared memory of tiles, of the 48 KB that a kernel has. */
 enum { KN_MOST_TILE_BYTES = 40 * 1024 };
+/* Bytes of larger tiles of rows, which are in dynamic shared memory, in kernels of one phase. */
 int kn_dynamic_tile_bytes(const kn_phase *p, int threads);
 /* ROWS: members of its group that a thread loads for a tile at a time, of so many bytes each. */
 int kn_tile_batch(const kn_phase *p, int bytes);
@@ -48,8 +51,9 @@ bool kn_loads_whole_tile(const kn_phase *p);
 
 /* ---- accumulators ---- */
 
-/* Has reduction r an accumulator of its own? Parts are their owner's. And does that accumulate in this sweep? */
+/* Has reduction r an accumulator of its own? Parts are their owner's. */
 bool kn_red_owns(const kn_phase *ph, int r);
+/* Has it one that accumulates in this sweep? */
 bool kn_red_accumulates(const kn_phase *ph, int r, int sweep);
 /* Bytes of the struct that a user-defined reduction carries. */
 int kn_reducer_bytes(const kn_reducer *by);
@@ -106,11 +110,13 @@ bool kn_receives_by_a_warp(const kn_kernel *k, const kn_phase *ph);
  *
  * Each block has a part for every block of the cluster, twice, in turns. */
 
-/* Bytes of a message about reduction r, of all groups that a block has at a time, in whole words; of its slot. */
+/* Bytes of a message about reduction r, of all groups that a block has at a time, in whole words. */
 int kn_exchange_message(const kn_phase *ph, int r);
+/* Bytes of its slot in the buffer. */
 int kn_exchange_slot(const kn_phase *ph, int r);
-/* Bytes that one block's slots take, of the sweep that has most; of the whole buffer, 0 without clusters. */
+/* Bytes that one block's slots take, of the sweep that has most. */
 int kn_exchange_stride(const kn_phase *ph);
+/* Bytes of the whole buffer; 0 without clusters. */
 int64_t kn_exchange_bytes(const kn_phase *ph);
 
 /* ---- row packing: dynamic shared memory ---- */
@@ -120,10 +126,11 @@ enum { KN_PACKED_SLOT = 16 };
 
 /* Is group value i used by elements, in the sweep that `need` is of; need NULL: in any? */
 bool kn_is_broadcast(const kn_phase *ph, int i, int sweep, const bool *need);
-/* Bytes of the widest sum; the most sums of one sweep; bytes of them all and of what is broadcast, 0 where nothing is
- * packed. */
+/* Bytes of the widest sum. */
 int kn_packed_sum_bytes(const kn_phase *ph);
+/* The most sums of one sweep. */
 int kn_packed_sums(const kn_phase *ph);
+/* Bytes of these and of what is broadcast; 0 where nothing is packed. */
 int64_t kn_packed_bytes(const kn_phase *ph, int threads);
 /* Registers a lane in a sweep besides those of kept values: accumulators, and group values that elements use. `need`:
  * room for an entry a value. */
@@ -131,8 +138,9 @@ int kn_packed_lane_words(const kn_phase *ph, int sweep, bool *need);
 
 /* ---- the next group's elements, prefetched by each thread of a mixed phase: dynamic shared memory, first ---- */
 
-/* Bytes of a block's; those of the phases before phase p; those of all. */
+/* Bytes of a block's. */
 int kn_prefetch_bytes(const kn_phase *ph, int threads);
+/* Bytes of those of the phases before phase p, and of all. */
 int kn_prefetch_offset(const kn_kernel *k, int p);
 int kn_kernel_prefetch_bytes(const kn_kernel *k);
 

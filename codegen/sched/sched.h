@@ -62,8 +62,9 @@ typedef struct kn_walker {
 
 extern const kn_walker kn_walk_flat, kn_walk_rows, kn_walk_cols;
 
-/* The first walk that can, in order of preference; the walk of this kind. */
+/* The first walk that can, in order of preference. */
 const kn_walker *kn_walker_for(const kn_phase *phase);
+/* The walk of this kind. */
 const kn_walker *kn_walker_of(kn_walk walk);
 
 /* Can `acc` be accessed by aligned vectors of `vec` elements along axis `va`? True also for accesses that have no use
@@ -96,10 +97,10 @@ void kn_schedule_as(kn_arena *a, kn_phase *phase, int vec);
 /* How many groups of a scatter sum a block has. */
 void kn_schedule_scatter_sum(const kn_site *at, kn_phase *phase);
 
-/* Access i of a phase (kn_access_at) if it is a load or a store of elements, else NULL. The bytes of the widest
- * element that vectors walk; of what is broadcast along other axes, and so is small or cached, half of them: two accesses
- * make such a vector. */
+/* Access i of a phase (kn_access_at) if it is a load or a store of elements, else NULL. */
 const kn_access *kn_element_access(const kn_phase *phase, int i);
+/* The bytes of the widest element that vectors walk; of what is broadcast along other axes, and so is small or cached,
+ * half of them: two accesses make such a vector. */
 int kn_widest_element(const kn_phase *phase, const kn_buf *bufs);
 
 /* Bytes an element of all arrays that have an element for each of the phase's. */
@@ -144,10 +145,10 @@ kn_range kn_ranges_of(int64_t n, int64_t want);
 /* The phase split into these, as far as its prediction goes: it shares what `phase` points to. block.c */
 kn_phase kn_with_ranges(const kn_phase *phase, const kn_range *ranges);
 
-/* Ranges for blocks that keep on chip what a phase loads again: one block of rows a multiprocessor, two of columns. A
- * single range: not possible, or, unless forced, too few blocks would have work. And the fraction of a range of this
- * length that fits. codegen/sched/resident.c */
+/* resident.c: ranges for blocks that keep on chip what a phase loads again: one block of rows a multiprocessor, two of
+ * columns. A single range: not possible, or, unless forced, too few blocks would have work. */
 kn_range kn_resident_ranges(const kn_phase *phase, const kn_target *target, bool forced);
+/* The fraction of a range of this length that fits on chip. */
 double kn_resident_part(const kn_phase *phase, const kn_target *target, int64_t length);
 /* The minimum of blocks a multiprocessor, which share its shared memory: of mixed phases, by the size of the block. */
 int kn_mixed_min_blocks(const kn_target *target, int threads);
@@ -155,19 +156,20 @@ int kn_mixed_min_blocks(const kn_target *target, int threads);
  * in shared memory, would allow for four and spill for sm_100. 0: no minimum, as for 16 bits (measured:
  * docs/lab/columns-on-chip.md). */
 int kn_transposing_min_blocks(const kn_phase *phase, int threads);
-/* Shared memory of a mixed phase's block besides its static memory. The fraction that fits on chip of a part of so many
- * bytes. */
+/* Shared memory of a mixed phase's block besides its static memory. */
 int64_t kn_mixed_room(const kn_target *target, int threads);
+/* The fraction that fits there of a part of so many bytes. */
 double kn_resident_part_of_mixed(const kn_target *target, int threads, double bytes);
-/* For the phases of a kernel that are resident: gives all the same vector width, once theirs are known; and, once
- * they are bound, sets which loads are resident, resident_steps and shared. */
+/* Gives all phases of a kernel that are resident the same vector width, once theirs are known. */
 void kn_resident_align(const kn_site *at, kn_kernel *kernel);
+/* Sets which loads are resident, resident_steps and shared, once these phases are bound. */
 void kn_resident_keep(kn_kernel *kernel, const kn_target *target);
 
-/* parts.c: may split phase p have fewer parts than it was planned with, as where local phases merge them? Gives it so
- * many; or no more than the kernel has blocks. */
+/* parts.c: may split phase p have fewer parts than it was planned with, as where local phases merge them? */
 bool kn_may_have_fewer_parts(kn_kernel *k, int p);
+/* Gives it so many. */
 void kn_have_parts(kn_kernel *k, int p, int64_t parts);
+/* Gives it no more than the kernel has blocks. */
 void kn_fit_parts(const kn_site *at, kn_kernel *k, int p);
 /* `one` is the same phase as `phase` with as few sweeps as possible. Is `one`, split and resident, predicted to be
  * faster than `phase` whole? */
@@ -183,10 +185,10 @@ void kn_leave_cluster(kn_phase *phase);
  * is room for what is kept: sets walk, vec, lanes, pack and tpg. codegen/sched/packed.c */
 void kn_schedule_packed(const kn_site *at, kn_phase *phase);
 
-/* Bytes that a tile of rows may have: of a phase that is alone, half of a multiprocessor's shared memory. And the threads of a
- * group of such rows, at most a warp: as many as leave room for the tile in the largest block that there may be; 0: none do.
- * codegen/sched/rows.c */
+/* rows.c: bytes that a tile of rows may have: of a phase that is alone, half of a multiprocessor's shared memory. */
 int64_t kn_rows_tile_room(const kn_phase *phase, const kn_target *target);
+/* The threads of a group of such rows, at most a warp: as many as leave room for the tile in the largest block that there may
+ * be; 0: none do. */
 int kn_rows_tile_lanes(const kn_phase *phase, const kn_target *target);
 
 /* Threads of a block of packed rows. */
@@ -201,10 +203,11 @@ enum {
         64 * 1024, /* bytes kept by a block of which KN_MIN_COLUMN_BLOCKS share a multiprocessor */
     KN_MIN_COLUMN_BLOCKS = 3,
 };
-/* May a block, or a cluster, keep a phase of columns on chip; bytes that a block then keeps; and do `at_once` such blocks fit on
- * a multiprocessor? codegen/sched/cols.c */
+/* cols.c: may a block, or a cluster, keep a phase of columns on chip? */
 bool kn_cols_may_keep(const kn_phase *phase, const kn_target *target);
+/* Bytes that a block then keeps. */
 int64_t kn_cols_kept_bytes(const kn_phase *phase);
+/* Do `at_once` such blocks fit on a multiprocessor? */
 bool kn_cols_fit(const kn_phase *phase, const kn_target *target, int at_once);
 
 /* Sends accesses that are transposed relative to the walk of a scheduled phase through tiles in shared memory, where
@@ -214,11 +217,12 @@ void kn_schedule_transposes(const kn_site *at, kn_phase *phase);
 /* *rows: a copy of the phase, whose vectors are scheduled, as rows whose transposed loads go through tiles of whole groups. False
  * where there are none, or shared memory has no room for them. */
 bool kn_schedule_tile_of_rows(const kn_site *at, const kn_phase *phase, kn_phase *rows);
-/* The same of a CPU's, whose transposed accesses go through tiles in its cache. And could access i of rows? codegen/sched/tile_of_rows.c */
+/* tile_of_rows.c: the same of a CPU's, whose transposed accesses go through tiles in its cache. */
 bool kn_schedule_cpu_tile_of_rows(const kn_site *at, const kn_phase *phase, kn_phase *rows);
+/* Could access i of rows go through one? */
+bool kn_suits_cpu_tile(const kn_site *at, const kn_phase *phase, int i);
 /* A CPU's rows as columns, which may pay where they have few members: what is contiguous along those goes through tiles. */
 bool kn_schedule_cpu_columns(const kn_site *at, const kn_phase *phase, kn_phase *cols);
-bool kn_suits_cpu_tile(const kn_site *at, const kn_phase *phase, int i);
 /* An access to elements, every one of which is accessed; else NULL. */
 const kn_access *kn_whole_access(const kn_phase *phase, int i);
 /* Is an access of elements contiguous along `down`, and apart along `across`? However near its elements are there: of tiles of
@@ -250,8 +254,8 @@ bool kn_rows_copies(const kn_phase *phase, const kn_target *target);
 /* Members of a chunk of these copies, which refill it while the block stores the others. */
 int64_t kn_rows_chunk(const kn_phase *phase, int threads);
 
-/* And are there loads that are the same for all groups, registers for a block's part of them, and shared memory for
- * two blocks with two stages each? */
+/* Can they, with loads that are the same for all groups hoisted: are there any, registers for a block's part of them, and
+ * shared memory for two blocks with two stages each? */
 bool kn_rows_may_hoist(const kn_phase *phase, const kn_target *target);
 /* Could registers keep what async copies of a cluster would bring, where no block has another group to bring meanwhile? */
 bool kn_rows_may_load_parts(const kn_phase *phase, const kn_target *target);
@@ -262,14 +266,15 @@ int kn_rows_rest_steps(const kn_phase *phase);
 enum { KN_MIXED_WORDS = 32 };
 
 /* Can rows be a mixed reduction, given vectors and sweeps: do a block's registers hold a group's elements and the
- * accumulators across groups? And the threads a group then. */
+ * accumulators across groups? */
 bool kn_rows_can_mix(const kn_phase *phase, const kn_target *target);
+/* The threads a group then. */
+int kn_mixed_lanes(const kn_phase *phase);
 /* Can its threads prefetch all that they hold of the next group? */
 bool kn_mixed_prefetches(const kn_phase *phase, const kn_target *target);
-int kn_mixed_lanes(const kn_phase *phase);
-/* May the blocks of a cluster share its groups, a range of the members each? Divides them over as many as have
- * registers for their accumulators across the groups: sets cluster, splits and chunk. codegen/sched/mixed.c */
+/* mixed.c: may the blocks of a cluster share its groups, a range of the members each? */
 bool kn_mixed_in_clusters(const kn_phase *phase, const kn_target *target);
+/* Divides them over as many as have registers for their accumulators across the groups: sets cluster, splits and chunk. */
 void kn_schedule_mixed_cluster(const kn_site *at, kn_phase *phase);
 
 /* What doing the reductions of other phases, `columns`, across the groups of one changes: bytes that are not read twice
@@ -292,8 +297,8 @@ kn_mixed_parts kn_schedule_mixed(const kn_phase *rows, const kn_target *target,
 /* The ranges of the members of `columns` for the rest of that phase; both are normalised. */
 kn_range kn_schedule_rest(const kn_phase *rows, const kn_phase *columns, const kn_target *target);
 
-/* interleaved.c: interleaves the columns of a shaped phase, where that can be (false: it is left as it was) and may gain something;
- * and undoes it. */
+/* interleaved.c: interleaves the columns of a shaped phase, where that can be and may gain something; else false. And undoes
+ * it. */
 bool kn_interleave(const kn_site *at, kn_phase *phase);
 void kn_undo_interleaving(const kn_site *at, kn_phase *phase);
 /* interleave.c: the same if that is predicted to be quicker; of two that take as long the one with wider vectors, which has
@@ -323,8 +328,8 @@ bool kn_computed_have_room(kn_arena *a, const kn_phase *phase);
 /* Is all held that several sweeps load? For schedules that are given, which hold in shared memory. */
 bool kn_shared_holds_all(kn_arena *a, const kn_phase *phase);
 
-/* trial.c: the time predicted for a kernel of this phase alone, as its walk would bind it at the block size that it prefers, and
- * its nanoseconds. To compare alternatives. */
+/* trial.c: the time predicted for a kernel of this phase alone, as its walk would bind it at the block size that it prefers;
+ * its nanoseconds, to compare alternatives. */
 kn_time kn_predict_phase(const kn_site *at, const kn_phase *phase);
 double kn_predict_phase_ns(const kn_site *at, const kn_phase *phase);
 
