@@ -7,10 +7,9 @@ usage: cpu_columns.py KILN
 Exit status: 0, 1 if anything differs, or 77 if there is one thread.
 """
 import re
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
+
+from explained import explained
 
 # An expression of x: f32[N, C], its sizes, and whether members are divided.
 COLUMNS = [
@@ -32,30 +31,24 @@ QUOTIENT = """def f(keep: bool[N, C], x: bf16[N, C], g: f32[C], dy: bf16[N, C]):
 """
 
 
-def writes_quotient(kiln, folder):
-    path = Path(folder) / "q.kiln"
-    path.write_text(QUOTIENT)
+def writes_quotient():
     values = [f"{name}[{sizes}]" for name, sizes in (("keep=bool", "10000,633"), ("x=bf16", "10000,633"), ("g=f32", "633"), ("dy=bf16", "10000,633"))]
-    run = subprocess.run([kiln, "explain", path, *values, "--arch", "cpu"], capture_output=True, text=True)
-    return "workspace 0 B" not in run.stdout
+    return "workspace 0 B" not in explained(QUOTIENT, *values, "--arch", "cpu")
 
 
 def main():
-    kiln, bad = sys.argv[1], 0
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "f.kiln"
-        for expression, sizes, divided in COLUMNS:
-            path.write_text(f"def f(x: f32[N, C]):\n    return {expression}\n")
-            run = subprocess.run([kiln, "explain", path, f"x=f32[{sizes}]", "--arch", "cpu"], capture_output=True, text=True)
-            threads = re.search(r"for cpu, (\d+) thread", run.stdout)
-            if threads and int(threads[1]) == 1:
-                return 77
-            if not threads or ("members split in" in run.stdout) != divided:
-                print(f"{expression} of {sizes}: expected {'parts' if divided else 'whole columns'}\n{run.stdout}{run.stderr}")
-                bad += 1
-        if writes_quotient(kiln, folder):
-            print("a quotient that two sweeps need is written to an array")
+    bad = 0
+    for expression, sizes, divided in COLUMNS:
+        text = explained(f"def f(x: f32[N, C]):\n    return {expression}\n", f"x=f32[{sizes}]", "--arch", "cpu")
+        threads = re.search(r"for cpu, (\d+) thread", text)
+        if threads and int(threads[1]) == 1:
+            return 77
+        if not threads or ("members split in" in text) != divided:
+            print(f"{expression} of {sizes}: expected {'parts' if divided else 'whole columns'}\n{text}")
             bad += 1
+    if writes_quotient():
+        print("a quotient that two sweeps need is written to an array")
+        bad += 1
     print(f"{len(COLUMNS) + 1 - bad} of {len(COLUMNS) + 1}")
     return 1 if bad else 0
 

@@ -9,11 +9,12 @@ more predicted time. What each is worth beyond that, tests/differential/test_gra
 
 Exit status: 0, or 1 if anything is worse.
 """
-import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from explained import plan
 
 NORM = """
     m = mean(x, axis={axes}, keepdims=True)
@@ -111,13 +112,6 @@ SLACK = 1.02  # of predicted time: what an operation more in registers may be wo
 MORE_SLACK = {"logsumexp": 1.10}
 
 
-def plan(kiln, path, sizes, where):
-    done = subprocess.run([kiln, "explain", str(path), *sizes.split(), *where, "--json"], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{path.read_text()}\n{done.stderr}")
-    return json.loads(done.stdout)
-
-
 def bench(kiln):
     with tempfile.TemporaryDirectory() as folder:
         for name, (params, sizes, *texts) in PAIRS.items():
@@ -129,24 +123,18 @@ def bench(kiln):
 
 
 def main():
-    kiln, wrong = sys.argv[1], 0
+    wrong = 0
     if sys.argv[2:] == ["bench"]:
-        return bench(kiln)
-    with tempfile.TemporaryDirectory() as folder:
-        for name, (params, sizes, *texts) in PAIRS.items():
-            for where in (["--arch", "sm_90"], ["--device", "cpu"]):
-                found = []
-                for text in texts:
-                    path = Path(folder) / "p.kiln"
-                    path.write_text(f"def p({params}):{text}")
-                    found.append(plan(kiln, path, sizes, where))
-                derived, by_hand = found
-                worse = [f"{what} {derived[what]} against {by_hand[what]}"
-                         for what, most in (("launches", 1), ("predicted_us", MORE_SLACK.get(name, SLACK)))
-                         if derived[what] > by_hand[what] * most]
-                wrong += bool(worse)
-                print(f"{name}, {where[1]}: {derived['launches']} launches, {derived['predicted_us']:.1f} us against "
-                      f"{by_hand['launches']}, {by_hand['predicted_us']:.1f}{', WORSE' if worse else ''}")
+        return bench(sys.argv[1])
+    for name, (params, sizes, *texts) in PAIRS.items():
+        for where in (["--arch", "sm_90"], ["--device", "cpu"]):
+            derived, by_hand = (plan(f"def p({params}):{text}", *sizes.split(), *where) for text in texts)
+            worse = [f"{what} {derived[what]} against {by_hand[what]}"
+                     for what, most in (("launches", 1), ("predicted_us", MORE_SLACK.get(name, SLACK)))
+                     if derived[what] > by_hand[what] * most]
+            wrong += bool(worse)
+            print(f"{name}, {where[1]}: {derived['launches']} launches, {derived['predicted_us']:.1f} us against "
+                  f"{by_hand['launches']}, {by_hand['predicted_us']:.1f}{', WORSE' if worse else ''}")
     return wrong > 0
 
 

@@ -9,11 +9,9 @@ GPU and on the CPU.
 
 Exit status: 0, or 1 if anything differs.
 """
-import json
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
+
+from explained import plan
 
 # Statements that end in one that sets y. {k} keeps the axis, so that y has a reduction's shape.
 FAMILIES = {
@@ -59,36 +57,29 @@ FAMILIES = {
 CALLS = [("f32[16384,8192]", 1), ("f32[1024,1048576]", 1), ("f32[8,16777216]", 1), ("f32[65536,1024]", 0)]
 
 
-def census(kiln, folder, statements, size, axis, arch):
-    path = Path(folder) / "f.kiln"
+def census(statements, size, axis, arch):
     body = "".join(f"    {s.strip()}\n" for s in statements.format(a=axis).split(";"))
-    path.write_text(f"def f(x: f32[N, C]):\n{body}    return y\n")
-    command = [kiln, "explain", "--json", "--arch", arch, path, f"x={size}"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{statements}: {done.stderr}")
-    plan = json.loads(done.stdout)
+    made = plan(f"def f(x: f32[N, C]):\n{body}    return y\n", f"x={size}", "--arch", arch)
     return {
-        "launches": plan["launches"],
-        "workspace": plan["workspace"],
-        **{what: plan[what]["after"] for what in ("temporaries", "barriers", "bytes")},
-        "sweeps": [[p["sweeps"] for p in k["phases"]] for k in plan["kernels"]],
+        "launches": made["launches"],
+        "workspace": made["workspace"],
+        **{what: made[what]["after"] for what in ("temporaries", "barriers", "bytes")},
+        "sweeps": [[p["sweeps"] for p in k["phases"]] for k in made["kernels"]],
     }
 
 
 def main():
     failed = compared = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for name, spellings in FAMILIES.items():
-            for arch in ("sm_90", "cpu"):
-                for size, axis in CALLS:
-                    want = census(sys.argv[1], folder, spellings[0], size, axis, arch)
-                    for by_hand in spellings[1:]:
-                        got = census(sys.argv[1], folder, by_hand, size, axis, arch)
-                        compared += 1
-                        if got != want:
-                            failed += 1
-                            print(f"{name} of {size} along {axis} for {arch}: {by_hand}\n  {got}\nnot {want}")
+    for name, spellings in FAMILIES.items():
+        for arch in ("sm_90", "cpu"):
+            for size, axis in CALLS:
+                want = census(spellings[0], size, axis, arch)
+                for by_hand in spellings[1:]:
+                    got = census(by_hand, size, axis, arch)
+                    compared += 1
+                    if got != want:
+                        failed += 1
+                        print(f"{name} of {size} along {axis} for {arch}: {by_hand}\n  {got}\nnot {want}")
     print(f"{compared} spellings compared, {failed} differ")
     return 1 if failed else 0
 

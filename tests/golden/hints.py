@@ -6,10 +6,9 @@ usage: hints.py KILN
 Exit status: 0, or 1 if anything differs.
 """
 import re
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
+
+from explained import explained
 
 # An expression of x: f32[N, C] and i: i64[N], its sizes, what loads or copies x, and what its policy says.
 CASES = [
@@ -33,27 +32,22 @@ CASES = [
 ]
 
 
-def loads(kiln, folder, expression, sizes):
+def loads(expression, sizes):
     """The functions that load or copy x in a sweep, and what the policy says."""
-    path = Path(folder) / "f.kiln"
-    path.write_text(f"def f(x: f32[N, C], i: i64[N]):\n    return {expression}\n")
-    command = [kiln, "explain", "--stage", "ir,cuda", "--arch", "sm_90", path, f"x=f32[{sizes}]", f"i=i64[{sizes.split(',')[0]}]"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{expression}: {done.stderr}")
-    functions = set(re.findall(r"(kn_load\w*(?=<)|kn_copy_bulk(?=\())[^;]*\bin_x", done.stdout))
-    return functions, "".join(re.findall(r"^kernel .*(evict first|evict last)", done.stdout, re.M))
+    text = explained(f"def f(x: f32[N, C], i: i64[N]):\n    return {expression}\n", f"x=f32[{sizes}]", f"i=i64[{sizes.split(',')[0]}]",
+                     "--stage", "ir,cuda", "--arch", "sm_90")
+    functions = set(re.findall(r"(kn_load\w*(?=<)|kn_copy_bulk(?=\())[^;]*\bin_x", text))
+    return functions, "".join(re.findall(r"^kernel .*(evict first|evict last)", text, re.M))
 
 
 def main():
     failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for expression, sizes, functions, policy in CASES:
-            got = loads(sys.argv[1], folder, expression, sizes)
-            want = set(functions.split()), policy
-            if got != want:
-                failed += 1
-                print(f"{expression} of [{sizes}]: {got}, not {want}")
+    for expression, sizes, functions, policy in CASES:
+        got = loads(expression, sizes)
+        want = set(functions.split()), policy
+        if got != want:
+            failed += 1
+            print(f"{expression} of [{sizes}]: {got}, not {want}")
     print(f"{len(CASES)} cases, {failed} failed")
     return 1 if failed else 0
 

@@ -6,11 +6,9 @@ usage: kept.py KILN
 
 Exit status: 0, or 1 if anything differs.
 """
-import json
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
+
+from explained import plan
 
 SOFTMAX = ["e = exp(x - max(x, axis=1, keepdims=True))", "y = e / sum(e, axis=1, keepdims=True)"]
 COLUMNS = ["e = exp(x - max(x, axis=0, keepdims=True))", "y = e / sum(e, axis=0, keepdims=True)"]
@@ -91,27 +89,21 @@ CASES = [
 ]  # fmt: skip
 
 
-def kept(kiln, folder, statements, size, options):
-    path = Path(folder) / "f.kiln"
+def kept(statements, size, options):
     body = "".join(f"    {s}\n" for s in statements)
     dtype, size = size.split(":") if ":" in size else ("f32", size)
-    path.write_text(f"def f(x: {dtype}[N, C]):\n{body}    return y\n")
-    command = [kiln, "explain", "--json", *options.split(), path, f"x={dtype}[{size}]"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{statements}: {done.stderr}")
-    phases = [p for k in json.loads(done.stdout)["kernels"] for p in k["phases"]]
+    made = plan(f"def f(x: {dtype}[N, C]):\n{body}    return y\n", f"x={dtype}[{size}]", *options.split())
+    phases = [p for k in made["kernels"] for p in k["phases"]]
     return [(v["name"], v["in"]) for p in phases for v in p["kept"]]
 
 
 def main():
     failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for statements, size, options, want in CASES:
-            got = kept(sys.argv[1], folder, statements, size, options)
-            if got != want:
-                failed += 1
-                print(f"{'; '.join(statements)}\n  of [{size}], {options}: {got}, not {want}")
+    for statements, size, options, want in CASES:
+        got = kept(statements, size, options)
+        if got != want:
+            failed += 1
+            print(f"{'; '.join(statements)}\n  of [{size}], {options}: {got}, not {want}")
     print(f"{len(CASES)} cases, {failed} failed")
     return 1 if failed else 0
 

@@ -10,8 +10,8 @@ Exit status: 0, or 1 if anything differs.
 import re
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
+
+from explained import explained
 
 SEARCH = "min(where(x > {}, arange(100), 9223372036854775807), axis=1)"
 # An expression of x: f32[N, C], its sizes, and the type of the last accumulator.
@@ -40,36 +40,28 @@ WRITTEN = [
 ]
 
 
-def kiln(*command):
-    done = subprocess.run([sys.argv[1], *command], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{command}: {done.stderr}")
-    return done.stdout
-
-
-def explain(expression, sizes, kind="f32"):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "f.kiln"
-        path.write_text(f"def f(x: {kind}[N, C]):\n    return {expression}\n")
-        return kiln("explain", "--stage", "cuda", "--arch", "sm_90", path, f"x={kind}[{sizes}]")
+def source(expression, sizes, kind="f32"):
+    text = f"def f(x: {kind}[N, C]):\n    return {expression}\n"
+    return explained(text, f"x={kind}[{sizes}]", "--stage", "cuda", "--arch", "sm_90")
 
 
 def main():
     failed = 0
     for expression, sizes, want in TYPES:
-        text = explain(expression, sizes)
+        text = source(expression, sizes)
         got = re.findall(r"^ *([a-z][a-z ]*) acc\d+(?:\[\d+\])?(?:;| =)", text, re.MULTILINE)[-1]
         if got != want:
             failed += 1
             print(f"{expression} of [{sizes}]: {got}, not {want}")
     for expression, kind, words, want in WRITTEN:
-        got = explain(expression, "64,4096", kind).split("kiln_f(")[1].count(words)
+        got = source(expression, "64,4096", kind).split("kiln_f(")[1].count(words)
         if got != want:
             failed += 1
             print(f"{expression} of {kind}: {words} {got} times, not {want}")
     for expression, want in FOUND:
         for device in ("cpu", "emu"):
-            text = kiln("eval", "--device", device, expression, "x=f32[3,100]@uniform(0,1)")
+            command = [sys.argv[1], "eval", "--device", device, expression, "x=f32[3,100]@uniform(0,1)"]
+            text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             if f"min={want} " not in text or f"max={want} " not in text:
                 failed += 1
                 print(f"{expression} on {device}: {text}, not {want}")

@@ -10,10 +10,9 @@ Exit status: 0, or 1 if anything differs.
 """
 import collections
 import re
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
+
+from explained import explained
 
 # A formula of x and z, then for each of the three its divisions and functions.
 CASES = [
@@ -34,29 +33,24 @@ def returned(formula):
     return one, "y, vjp(y, dy, x)", f"vjp({one}, ddx, x)"
 
 
-def counted(kiln, folder, formula, value, dtype):
-    path = Path(folder) / "f.kiln"
-    path.write_text(f"def f(x: {dtype}[N], z: {dtype}[N], dy: {dtype}[N], ddx: {dtype}[N]):\n"
-                    f"    y = {formula}\n    return {value}\n")
+def counted(formula, value, dtype):
+    text = f"def f(x: {dtype}[N], z: {dtype}[N], dy: {dtype}[N], ddx: {dtype}[N]):\n    y = {formula}\n    return {value}\n"
     sizes = [f"{name}={dtype}[1048576]" for name in ("x", "z", "dy", "ddx")]
-    done = subprocess.run([kiln, "explain", "--stage", "ir", "--arch", "sm_90", path, *sizes], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{value}: {done.stderr}")
-    ops = collections.Counter(re.findall(r"^ *v\d+ = (\w+)", done.stdout, re.M))
+    ir = explained(text, *sizes, "--stage", "ir", "--arch", "sm_90")
+    ops = collections.Counter(re.findall(r"^ *v\d+ = (\w+)", ir, re.M))
     functions = sorted(f for f in FUNCTIONS for _ in range(ops[f]))
     return f"{ops['divide']}: {' '.join(functions)}"
 
 
 def main():
     failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for formula, *want in CASES:
-            for value, count in zip(returned(formula), want):
-                for dtype in ("f32", "bf16"):
-                    got = count and counted(sys.argv[1], folder, formula, value, dtype)
-                    if got != count:
-                        failed += 1
-                        print(f"{value} of {dtype}: {got}, not {count}")
+    for formula, *want in CASES:
+        for value, count in zip(returned(formula), want):
+            for dtype in ("f32", "bf16"):
+                got = count and counted(formula, value, dtype)
+                if got != count:
+                    failed += 1
+                    print(f"{value} of {dtype}: {got}, not {count}")
     print(f"{len(CASES)} formulas, {failed} failed")
     return 1 if failed else 0
 
