@@ -142,8 +142,8 @@ typedef struct kiln_config {
     const char *cpu_compile;
 } kiln_config;
 KILN_INIT(kiln_config)
-/* config may be NULL for the defaults. The first context on a GPU that the model of time was not fitted to measures it: 0.2 s
- * and 256 MB of its memory, once for all processes with the same cache_dir (docs/model.md). */
+/* config may be NULL for the defaults. The first context on a GPU that the model of time was not fitted to measures it:
+ * 0.2 s and 256 MB of its memory, once for all processes with the same cache_dir (docs/model.md). */
 KILN_API kiln_status kiln_ctx_create(const kiln_config *config, kiln_ctx **ctx);
 /* Graphs, programs and kernels made from it may be used until they are destroyed; memory of kiln_alloc() is freed
  * before. */
@@ -429,18 +429,26 @@ KILN_API kiln_val kiln_expr(kiln_graph *g, const char *text, const char *const *
 typedef struct kiln_options {
     size_t struct_size;
     bool fusion; /* default true; false runs one kernel an operation */
-    /* How groups are divided. NULL: chosen; "whole": not; "split": over the machine; "resident": the same, on GPUs by
-     * blocks that keep on chip what they load again; "cluster" or "cluster=N", N from 2: over the blocks of a cluster
-     * where the device has clusters and the program's shape allows it, else as "whole"; "clusters": chosen, and one
-     * loop nest of several may have clusters; "tiles": not, and on GPUs what lies transposed goes through tiles in
-     * shared memory wherever there is any ("whole": nowhere). Or the first line of what kiln_explain() gives for the
-     * stage "schedule", changed or not, for arguments like those that it was made for: with others, or where it breaks
-     * a rule, planning fails with ARGUMENT. Choices and the line may be joined by ", ", the line last; further choices are "keep", "recompute" and "at most N threads", which reuse and max_threads
-     * overrule, "pieces" and "joined", how outputs that are put together are stored, "grouped" and "direct", whether
-     * reductions are taken by the groups of others, "copies" and "in place", how arguments that lie transposed are read,
-     * "assembled" and "aligned", whether vectors of columns that are not aligned in memory are read by aligned words,
-     * and "undo N", which undoes the merge of loop nests that a verbose kiln_explain() lists by this number. What autotune
-     * learns is kept so. */
+    /* NULL: chosen. Choices, joined by ", ":
+     *   how groups are divided:
+     *     "whole"                 not
+     *     "split"                 over the machine
+     *     "resident"              the same, on GPUs by blocks that keep on chip what they load again
+     *     "cluster", "cluster=N"  over the blocks of a cluster, N from 2, where the device has clusters and the
+     *                             program's shape allows it; else as "whole"
+     *     "clusters"              chosen, and one loop nest of several may have clusters
+     *     "tiles"                 not, and on GPUs what lies transposed goes through tiles in shared memory wherever
+     *                             there is any ("whole": nowhere)
+     *   "keep", "recompute"       what becomes of what several places need; `reuse` overrules it
+     *   "at most N threads"       a block; max_threads overrules it
+     *   "pieces", "joined"        how outputs that are put together are stored
+     *   "grouped", "direct"       whether reductions are taken by the groups of others
+     *   "copies", "in place"      how arguments that lie transposed are read
+     *   "assembled", "aligned"    whether vectors of columns that are not aligned in memory are read by aligned words
+     *   "undo N"                  undoes the merge of loop nests that a verbose kiln_explain() lists by this number
+     * Behind these, or instead, the first line of what kiln_explain() gives for the stage "schedule", changed or not,
+     * for arguments like those that it was made for: with others, or where it breaks a rule, planning fails with
+     * ARGUMENT. What autotune learns is kept in this form. */
     const char *schedule;
     int max_threads;   /* CUDA: threads a block at most, 32 to 1024; 0: chosen */
     const char *reuse; /* what several places need is kept or recomputed. NULL: chosen by cost;

@@ -26,9 +26,9 @@ typedef struct kiln_explain_options {
     bool verbose;
 } kiln_explain_options;
 KILN_INIT(kiln_explain_options)
-/* What would run for arguments of these shapes (of data only the alignment counts; NULL: the best). Inputs that are not among args are
- * taken as compact, their free sizes assumed; the text says which. Needs no GPU ("ptx" and "resources" need NVRTC).
- * The text is released with kiln_text_free(). */
+/* What would run for arguments of these shapes (of data only the alignment counts; NULL: the best). Inputs that are not
+ * among args are taken as compact, their free sizes assumed; the text says which. Needs no GPU ("ptx" and "resources"
+ * need NVRTC). The text is released with kiln_text_free(). */
 KILN_API kiln_status kiln_explain(kiln_prog *prog, const kiln_arg *args, int nargs,
                                   const kiln_explain_options *options, char **text);
 KILN_API void kiln_text_free(kiln_ctx *ctx, char *text);
