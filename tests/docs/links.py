@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds that what the documents and the comments of the code point to exists: files, headings, pictures.
+"""Holds that what the documents and the comments of the code point to exists: files, headings, pictures, and the names of the code
+that the documents use.
 
 usage: links.py
 """
@@ -11,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 NAMED_FILE = re.compile(r"`((?:\w+/)+[\w.]+\.(?:c|h|cuh|py|sh|def|md|kiln))`")
 NAMED_DOC = re.compile(r"\bdocs/[\w/-]+\.md")
+NAMED_CODE = re.compile(r"`((?:kn|kiln|KN|KILN)_\w+)(?:\(\))?`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -49,9 +51,19 @@ def broken_names(path, pattern):
             yield f"{path} names {name}, which is not there"
 
 
+def broken_code(path, known):
+    """NAME and TEXT stand for any."""
+    for name in sorted(set(NAMED_CODE.findall((ROOT / path).read_text())) - known):
+        if not re.search("NAME|TEXT", name):
+            yield f"{path} uses {name}, which nothing is called"
+
+
 documents = tracked("*.md")
 sources = [path for path in tracked("*.c", "*.h", "*.cuh", "*.py", "*.sh", "*.cpp", "*.def", "*.txt")]
 problems = [problem for path in documents for problem in [*broken_links(path), *broken_names(path, NAMED_FILE)]]
 problems += [problem for path in sources for problem in broken_names(path, NAMED_DOC)]
+known = {name for path in [*sources, *tracked("CMakeLists.txt", "*.cmake", "dev")] for name in re.findall(r"\w+", (ROOT / path).read_text(errors="replace"))}
+records = ("docs/lab", "CHANGELOG.md")  # of what once was
+problems += [problem for path in documents if not str(path).startswith(records) for problem in broken_code(path, known)]
 print("\n".join(problems) or f"{len(documents)} documents, {len(sources)} sources")
 sys.exit(bool(problems))
