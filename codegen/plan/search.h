@@ -13,7 +13,8 @@ static const double kn_alike = 1 / 1.02;
 bool kn_is_large(const kn_graph *g);
 /* A hash of what the node numbers of a graph refer to: operations, ranks and operands. */
 uint64_t kn_graph_hash(kn_arena *a, const kn_graph *g);
-/* A forced schedule is meant for the regions of the first plan. */
+/* Is it forced how groups are divided, what is kept, or how large blocks are? That is meant for the loop nests of the first
+ * plan, so that no others are searched. */
 bool kn_is_forced(const kn_problem *pr);
 
 /* The problem is refined; `written` is the same, not refined. */
