@@ -176,9 +176,11 @@ __device__ __forceinline__ void kn_exchange_merge_rows(T (&v)[N], const unsigned
 #pragma unroll(__is_class(T) ? 1 : 4)
     for (unsigned block = first; block < first + share && block < blocks; ++block) {
         const slot theirs = ((const slot *)(buffer + block * STRIDE))[threadIdx.x % WIDTH];
+        T next[N];
 #pragma unroll
         for (int l = 0; l < N; ++l)
-            v[l] = Op::of(v[l], theirs.at[l].value);
+            next[l] = theirs.at[l].value;
+        kn_combine_each<Op>(v, next);
     }
 #pragma unroll
     for (int l = 0; l < N; ++l)

@@ -68,6 +68,15 @@ template <class Op, int WIDTH, int FROM = 1, class T> __device__ __forceinline__
     return v;
 }
 
+// Over `width` neighbouring lanes, a number that the compiler does not know.
+template <class Op, class T> __device__ __forceinline__ T kn_combine_few_lanes(T v, int width)
+{
+#pragma unroll 1
+    for (int step = width / 2; step > 0; step /= 2)
+        v = Op::of(v, kn_from_lane_xor(v, step));
+    return v;
+}
+
 // Over whole warps of a block, in two functions with a barrier between them, so that several accumulators share that barrier
 // and the one that frees `warps` again. Each warp stores its result, then all threads combine `count` of them from `first`
 // on.
@@ -168,6 +177,40 @@ __device__ constexpr int kn_rows_apart(int rows)
     return step;
 }
 
+// N values of a thread, in planes of SIDE that lie PITCH apart.
+template <int PITCH, int N, int SIDE, class T>
+__device__ __forceinline__ void kn_store_planes(kn_vec<T, SIDE> *to, const T (&v)[N])
+{
+#pragma unroll
+    for (int l = 0; l < N; l += SIDE) {
+        kn_vec<T, SIDE> mine;
+#pragma unroll
+        for (int k = 0; k < SIDE; ++k)
+            mine.at[k] = v[l + k];
+        to[l / SIDE * PITCH] = mine;
+    }
+}
+template <int PITCH, int N, int SIDE, class T>
+__device__ __forceinline__ void kn_load_planes(T (&v)[N], const kn_vec<T, SIDE> *from)
+{
+#pragma unroll
+    for (int l = 0; l < N; l += SIDE) {
+        const kn_vec<T, SIDE> one = kn_plane(from[l / SIDE * PITCH]);
+#pragma unroll
+        for (int k = 0; k < SIDE; ++k)
+            v[l + k] = one.at[k];
+    }
+}
+
+// Combines each of N values with its other.
+template <class Op, int N, class T>
+__device__ __forceinline__ void kn_combine_each(T (&v)[N], const T (&others)[N])
+{
+#pragma unroll
+    for (int l = 0; l < N; ++l)
+        v[l] = Op::of(v[l], others[l]);
+}
+
 // Over the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values. All of them get the
 // results, or, if FIRST, at least those below WIDTH. Rows within a warp are combined by shuffles. Of the rows that remain
 // every fourth combines the next three with its own, until they are few enough for all threads to read, which takes shared
@@ -186,55 +229,34 @@ __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
     typedef kn_vec<T, SIDE> plane;
     const int row = threadIdx.x / (SIDE_BY_SIDE * WIDTH), column = threadIdx.x % WIDTH;
     plane *const all = (plane *)scratch + column, *const own = all + row * WIDTH;
+    const bool stores = SIDE_BY_SIDE == 1 || threadIdx.x % 32 < WIDTH;
+    if constexpr (SIDE_BY_SIDE > 1)
 #pragma unroll
-    for (int l = 0; l < N; l += SIDE) {
-        plane mine;
-#pragma unroll
-        for (int k = 0; k < SIDE; ++k) {
-            if constexpr (SIDE_BY_SIDE > 1)
-                v[l + k] = kn_combine_lanes<Op, 32, WIDTH>(v[l + k]);
-            mine.at[k] = v[l + k];
-        }
-        if (SIDE_BY_SIDE == 1 || threadIdx.x % 32 < WIDTH)
-            own[l / SIDE * PITCH] = mine;
-    }
+        for (int l = 0; l < N; ++l)
+            v[l] = kn_combine_lanes<Op, 32, WIDTH>(v[l]);
+    if (stores)
+        kn_store_planes<PITCH>(own, v);
+    T next[N];
 #pragma unroll 1
     for (int step = 1;; step *= 4) {
         __syncthreads();
         if (step == LAST)
             break;
-        if (row % (4 * step) == 0 && (SIDE_BY_SIDE == 1 || threadIdx.x % 32 < WIDTH)) {
-#pragma unroll
-            for (int l = 0; l < N; l += SIDE) {
-                plane mine;
+        if ((row & (4 * step - 1)) == 0 && stores) {
 #pragma unroll(__is_class(T) || sizeof(T) > 4 ? 1 : 3)
-                for (int other = 1; other < 4; ++other) {
-                    const plane next = kn_plane(own[l / SIDE * PITCH + other * step * WIDTH]);
-#pragma unroll
-                    for (int k = 0; k < SIDE; ++k)
-                        v[l + k] = Op::of(v[l + k], next.at[k]);
-                }
-#pragma unroll
-                for (int k = 0; k < SIDE; ++k)
-                    mine.at[k] = v[l + k];
-                own[l / SIDE * PITCH] = mine;
+            for (int other = 1; other < 4; ++other) {
+                kn_load_planes<PITCH>(next, own + other * step * WIDTH);
+                kn_combine_each<Op>(v, next);
             }
+            kn_store_planes<PITCH>(own, v);
         }
     }
     if (!FIRST || row == 0) {
-#pragma unroll
-        for (int l = 0; l < N; l += SIDE) {
-            const plane first = kn_plane(all[l / SIDE * PITCH]);
-#pragma unroll
-            for (int k = 0; k < SIDE; ++k)
-                v[l + k] = first.at[k];
+        kn_load_planes<PITCH>(v, all);
 #pragma unroll(__is_class(T) || sizeof(T) > 4 ? 1 : 8 / SIDE)
-            for (int other = LAST; other < LEFT; other += LAST) {
-                const plane next = kn_plane(all[l / SIDE * PITCH + other * WIDTH]);
-#pragma unroll
-                for (int k = 0; k < SIDE; ++k)
-                    v[l + k] = Op::of(v[l + k], next.at[k]);
-            }
+        for (int other = LAST; other < LEFT; other += LAST) {
+            kn_load_planes<PITCH>(next, all + other * WIDTH);
+            kn_combine_each<Op>(v, next);
         }
     }
     __syncthreads();

@@ -35,9 +35,7 @@ __device__ __forceinline__ void kn_combine_interleaved(void *scratch, C width, C
                 for (C row = lane + lanes; row < interleaved; row += lanes)
                     one = Op::of(one, at[row * width]);
             }
-#pragma unroll 1
-            for (C step = lanes / 2; step > 0; step /= 2)
-                one = Op::of(one, kn_from_lane_xor(one, (int)step));
+            one = kn_combine_few_lanes<Op>(one, (int)lanes);
             if (lane == 0 && column < width)
                 *at = one;
         }

@@ -1,17 +1,12 @@
 // Welford's running mean and sum of squared deviations. The reciprocal need not be exact: later deviations correct the mean's
 // error. Accumulators of equally many members share it.
-__device__ __forceinline__ float kn_reciprocal(float n) { return __fdividef(1, n); }
-#ifdef __CUDACC_RTC__ // within 2^-52 for a count; a division has a branch, which the next step's loads cannot be moved above
-__device__ __forceinline__ double kn_reciprocal(double n)
+__device__ __forceinline__ float kn_reciprocal(float n) { return kn_rough_reciprocal(n); }
+__device__ __forceinline__ double kn_reciprocal(double n) // within 2^-52
 {
-    double r;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(n)); // within 2^-20
+    double r = kn_rough_reciprocal(n);
     r = __fma_rn(r, __fma_rn(-n, r, 1), r);
     return __fma_rn(r, __fma_rn(-n, r, 1), r);
 }
-#else
-__device__ __forceinline__ double kn_reciprocal(double n) { return 1 / n; }
-#endif
 template <class T> struct kn_moments {
     T n, mean, m2;
     __device__ __forceinline__ void add(T x, T count, T reciprocal)
@@ -44,13 +39,22 @@ struct kn_merge_moments {
     template <class T>
     static __device__ __forceinline__ kn_moments<T> of(const kn_moments<T> &a, const kn_moments<T> &b)
     {
-        const T n = a.n + b.n, d = a.mean - b.mean, each = kn_reciprocal(n);
-        if (n == 0)
-            return a;
+        const T n = a.n + b.n, d = a.mean - b.mean, each = n == 0 ? 0 : kn_reciprocal(n);
         return kn_moments<T>{n, (kn_product(a.n, a.mean) + kn_product(b.n, b.mean)) * each,
-                             a.m2 + b.m2 + d * d * (a.n * b.n * each)};
+                             a.m2 + b.m2 + d * (a.n * b.n * each) * d};
     }
 };
+// The same of N neighbouring columns, which have equally many members.
+template <class Op, int N, class T>
+__device__ __forceinline__ void kn_combine_each(kn_moments<T> (&v)[N], const kn_moments<T> (&others)[N])
+{
+    const T n = v[0].n + others[0].n, share = n == 0 ? 0 : others[0].n * kn_reciprocal(n), both = v[0].n * share;
+#pragma unroll
+    for (int l = 0; l < N; ++l) {
+        const T d = others[l].mean - v[l].mean;
+        v[l] = kn_moments<T>{n, v[l].mean + d * share, v[l].m2 + others[l].m2 + d * both * d};
+    }
+}
 
 template <class T>
 __device__ __forceinline__ kn_moments<T> kn_from_lane_xor(const kn_moments<T> &v, int mask)
@@ -68,4 +72,15 @@ __device__ __forceinline__ kn_moments<T> kn_combine_lanes(kn_moments<T> v)
     const T mean = n == 0 ? 0 : sum * kn_reciprocal(n);
     const T d = v.mean - mean;
     return kn_moments<T>{n, mean, kn_combine_lanes<kn_sum, WIDTH, FROM>(v.m2 + v.n * d * d)};
+}
+template <class Op, class T> __device__ __forceinline__ kn_moments<T> kn_combine_few_lanes(kn_moments<T> v, int width)
+{
+    T n = v.n, sum = kn_product(v.n, v.mean);
+#pragma unroll 1
+    for (int step = width / 2; step > 0; step /= 2) {
+        n += kn_from_lane_xor(n, step);
+        sum += kn_from_lane_xor(sum, step);
+    }
+    const T mean = n == 0 ? 0 : sum * kn_reciprocal(n), d = v.mean - mean;
+    return kn_moments<T>{n, mean, kn_combine_few_lanes<kn_sum>(v.m2 + v.n * d * d, width)};
 }

@@ -35,9 +35,9 @@ struct kn_merge_max_expsum {
     template <class T>
     static __device__ __forceinline__ kn_max_expsum<T> of(const kn_max_expsum<T> &a, const kn_max_expsum<T> &b)
     {
-        const T max = kn_maximum(a.max, b.max);
-        return kn_max_expsum<T>{max, kn_product(a.sum, kn_max_expsum<T>::scale(a.max, max)) +
-                                   kn_product(b.sum, kn_max_expsum<T>::scale(b.max, max))};
+        const T less = kn_exp(-kn_abs(a.max - b.max)); // of equal infinities it is not taken
+        return kn_max_expsum<T>{kn_maximum(a.max, b.max), kn_product(a.sum, a.max < b.max ? less : (T)1) +
+                                                             kn_product(b.sum, b.max < a.max ? less : (T)1)};
     }
 };
 
