@@ -172,11 +172,11 @@ static int block_of_tiles(const kn_phase *ph)
 }
 
 /* Rows of threads of a block. Where columns are short, so that each row would have few members and mostly wait to
- * combine them, fewer rows with more lanes, as long as blocks still fill the machine. Blocks that other phases choose
- * have no rows without members, as partial results of few parts would leave them. */
+ * combine them, fewer rows with more lanes, as long as blocks still fill the machine; of blocks that other phases choose, where
+ * each row would have four at most (measured: docs/lab/combining-columns.md). */
 static int rows_of(const kn_phase *ph, const kn_target *target, int block)
 {
-    const int few = ph->alone ? 32 : 1, blocks_a_unit = ph->alone ? 8 : 1;
+    const int few = ph->alone ? 32 : 4, blocks_a_unit = ph->alone ? 8 : 1;
     int rows = block / ph->how.lanes;
     if (has_whole_columns(ph))
         return 1;
