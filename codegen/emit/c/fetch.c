@@ -116,7 +116,7 @@ static void put_share(kn_c_writing *g, const kn_access *access, int number, uint
 {
     kn_c_writer *w = g->w;
     const int before = __builtin_popcount(by & ((1u << g->l.stage) - 1)); /* sweeps */
-    const int rows = kn_c_rows_at_once(w) > 1 ? g->l.stage + 1 : 1; /* to the next first sweep */
+    const int rows = w->rows_at_once > 1 ? g->l.stage + 1 : 1; /* to the next first sweep */
     const char *type = kn_c_type(w->k->bufs.data[access->buf].dtype);
     const char *share =
         before ? kn_c_printed(w, " + n * %d / %d", before, __builtin_popcount(by)) : "";

@@ -496,7 +496,7 @@ void kn_c_put_lanes(kn_c_writer *w, bool group, int stage)
         w->strings[stage] = kn_c_is_of_vectors(&g) && kn_c_can_string(&g);
     g.known = KN_NEW_ARRAY(w->a, bool, n);
     g.loaded = KN_NEW_ARRAY(w->a, bool, n);
-    const bool plain = !group && !w->packed && !w->strung && kn_c_has_plain_runs(w);
+    const bool plain = !group && !w->packed && !w->strung && w->plain_runs;
     kn_c_line(w, "static %svoid %s_%s%d(const kn_c_call *c, %s *s, i64 n, i64 done)",
               plain ? "inline __attribute__((always_inline)) " : "", name,
               group       ? "group"

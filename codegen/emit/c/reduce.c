@@ -298,7 +298,7 @@ void kn_c_join_acc(kn_c_writer *w, int r)
         join_column(w, r);
         return;
     }
-    if (red_at(w, r)->stage == 0 && kn_c_adds_together(w)) {
+    if (red_at(w, r)->stage == 0 && w->nsums > 0) {
         kn_c_line(w, "KN_LANES KN_FEW");
         kn_c_line(w, "for (int j = 0; j < KN_HALF_LANES; j++)");
         kn_c_line(w, "    s->lanes%d[j] = lane%d[j] + lane%d[j + KN_HALF_LANES];", r, r, r);

@@ -88,6 +88,30 @@ typedef struct __attribute__((may_alias)) kn_word_u128 {
     u64 part[2];
 } kn_word_u128;
 
+/* The index of the i-th of runs along the first `axes` axes, and where it is; and where the next one is. */
+static inline i64 kn_seek_run(const kn_runs *r, int axes, i64 i, i64 *index)
+{
+    i64 at = 0;
+    for (int a = axes - 1; a >= 0; a--) {
+        index[a] = i % r->extent[a];
+        i /= r->extent[a];
+        at += index[a] * r->step[a];
+    }
+    return at;
+}
+
+static inline i64 kn_next_run(const kn_runs *r, int axes, i64 at, i64 *index)
+{
+    for (int a = axes - 1; a >= 0; a--) {
+        at += r->step[a];
+        if (++index[a] < r->extent[a])
+            break;
+        at -= index[a] * r->step[a];
+        index[a] = 0;
+    }
+    return at;
+}
+
 /* How many runs ahead is fetched, of runs so long: some KiB at most. */
 static inline i64 kn_runs_ahead(i64 last)
 {
@@ -113,7 +137,7 @@ static inline i64 kn_runs_ahead(i64 last)
     static __attribute__((noinline)) void name(const kn_runs *r, dense_type dense,                 \
                                                memory_type memory, i64 i, i64 n)                   \
     {                                                                                              \
-        i64 index[KN_RUN_AXES], offset[KN_PLANE_MOST], at = 0, plane = r->extent[r->n - 1];        \
+        i64 index[KN_RUN_AXES], offset[KN_PLANE_MOST], plane = r->extent[r->n - 1];                \
         const i64 step = r->step[r->n - 1];                                                        \
         int first = r->n - 1;                                                                      \
         const truth by_run = plane >= KN_FOLD_LANES || first == 0;                                 \
@@ -123,12 +147,7 @@ static inline i64 kn_runs_ahead(i64 last)
             kn_find_offsets(r, first, offset);                                                     \
         }                                                                                          \
         i64 k = i % plane;                                                                         \
-        i /= plane;                                                                                \
-        for (int a = first - 1; a >= 0; a--) {                                                     \
-            index[a] = i % r->extent[a];                                                           \
-            i /= r->extent[a];                                                                     \
-            at += index[a] * r->step[a];                                                           \
-        }                                                                                          \
+        i64 at = kn_seek_run(r, first, i / plane, index);                                          \
         const i64 last = by_run ? (plane - 1) * step : offset[plane - 1];                          \
         const i64 ahead = first > 0 ? kn_runs_ahead(last) * r->step[first - 1] : 0;                \
         (void)ahead; /* not all fetch */                                                           \
@@ -144,12 +163,48 @@ static inline i64 kn_runs_ahead(i64 last)
                 one;                                                                               \
             }                                                                                      \
             k = 0;                                                                                 \
-            for (int a = first - 1; a >= 0; a--) {                                                 \
-                at += r->step[a];                                                                  \
-                if (++index[a] < r->extent[a])                                                     \
-                    break;                                                                         \
-                at -= index[a] * r->step[a];                                                       \
-                index[a] = 0;                                                                      \
+            at = kn_next_run(r, first, at, index);                                                 \
+        }                                                                                          \
+    }
+
+/* The same of runs of one element each: by vectors, which end behind a run, where there are as many more lanes: those come next. */
+#define KN_SPREAD(U)                                                                               \
+    static __attribute__((noinline)) void kn_spread_##U(const kn_runs *r, kn_word_##U *dense,      \
+                                                        const kn_word_##U *memory, i64 i, i64 n)   \
+    {                                                                                              \
+        const int axis = r->n - 2;                                                                 \
+        const i64 lanes = r->extent[axis + 1], runs = r->extent[axis], step = r->step[axis];       \
+        const i64 written = (lanes + KN_FOLD_LANES - 1) / KN_FOLD_LANES * KN_FOLD_LANES;           \
+        i64 index[KN_RUN_AXES], k = i % lanes, run = i / lanes % runs;                             \
+        i64 at = kn_seek_run(r, axis, i / lanes / runs, index);                                    \
+        while (n > 0) {                                                                            \
+            const kn_word_##U *from = memory + at + run * step;                                    \
+            i64 whole = k > 0 || n < written ? 0 : (n - written) / lanes + 1;                      \
+            whole = KN_MIN(whole, runs - run);                                                     \
+            run += whole;                                                                          \
+            n -= whole * lanes;                                                                    \
+            for (; whole > 0; whole--, from += step, dense += lanes) {                             \
+                const kn_word_##U one = *from;                                                     \
+                i64 j = 0;                                                                         \
+                __builtin_prefetch(from + KN_RUNS_AHEAD * step);                                   \
+                do                                                                                 \
+                    KN_LANES KN_FEW for (int l = 0; l < KN_FOLD_LANES; l++) dense[j + l] = one;    \
+                while ((j += KN_FOLD_LANES) < lanes);                                              \
+            }                                                                                      \
+            if (run < runs && n > 0) {                                                             \
+                const i64 len = KN_MIN(lanes - k, n);                                              \
+                for (i64 j = 0; j < len; j++) {                                                    \
+                    KN_SCALAR;                                                                     \
+                    dense[j] = *from;                                                              \
+                }                                                                                  \
+                dense += len;                                                                      \
+                n -= len;                                                                          \
+                k = 0;                                                                             \
+                run++;                                                                             \
+            }                                                                                      \
+            if (run == runs) {                                                                     \
+                at = kn_next_run(r, axis, at, index);                                              \
+                run = 0;                                                                           \
             }                                                                                      \
         }                                                                                          \
     }
@@ -172,11 +227,15 @@ static inline i64 kn_runs_ahead(i64 last)
     KN_EACH_RUN(kn_pack_once_##U, kn_word_##U *, const kn_word_##U *,                              \
                 dense[done + j] = memory[at + offset[k + j]],                                      \
                 kn_pack_run_##U(dense + done, memory + at + k * step, step, len), KN_FETCH_LINES)  \
+    KN_SPREAD(U)                                                                                   \
     static inline void kn_pack_##U(const kn_runs *r, kn_word_##U *dense,                           \
                                    const kn_word_##U *memory, i64 i, i64 n)                        \
     {                                                                                              \
         const i64 once = kn_once(r, n), bytes = (i64)sizeof *dense;                                \
-        kn_pack_once_##U(r, dense, memory, i, once);                                               \
+        if (r->n > 1 && r->step[r->n - 1] == 0)                                                    \
+            kn_spread_##U(r, dense, memory, i, once);                                              \
+        else                                                                                       \
+            kn_pack_once_##U(r, dense, memory, i, once);                                           \
         kn_copy_again(dense, once *bytes, n *bytes);                                               \
     }
 #define KN_UNPACK(U)                                                                               \

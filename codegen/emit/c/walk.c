@@ -1,4 +1,4 @@
-/* A phase's function: it walks units of work, and calls the functions of loops.c for the lanes of each block. */
+/* A phase's function: what it keeps, and its walk over units of work, here of columns and of tiles. */
 #include <string.h>
 
 #include "codegen/emit/c/writer.h"
@@ -99,7 +99,7 @@ static void put_state(kn_c_writer *w)
                       kn_c_type(kn_c_accumulator(p, red)), r);
         else
             kn_c_line(w, "%s r%d; KN_VECTOR_ALIGNED char acc%d[32];", kn_c_type(red->dtype), r, r);
-        if (red->stage == 0 && kn_c_adds_together(w))
+        if (red->stage == 0 && w->nsums > 0)
             kn_c_line(w, "f32 *lanes%d;", r);
     }
     kn_c_close_as(w, "} %s;\n", name);
@@ -128,8 +128,8 @@ static void put_start_state(kn_c_writer *w)
     kn_c_line(w, "__builtin_memcpy(num, call->num, %d * sizeof *num);", numbers);
     kn_c_line(w, "kn_c_call copy = *call, *const c = &copy;");
     kn_c_line(w, "c->num = num;");
-    if (kn_c_rows_at_once(w) > 1) {
-        put_states(w, kn_c_rows_at_once(w));
+    if (w->rows_at_once > 1) {
+        put_states(w, w->rows_at_once);
         return;
     }
     kn_c_line(w, "%s state, *const s = &state;", name);
@@ -153,258 +153,7 @@ static void put_start_state(kn_c_writer *w)
     }
 }
 
-/* ---- indices ---- */
-
-/* To the next index of axes [first, end). */
-static void put_next(kn_c_writer *w, int first, int end)
-{
-    for (int a = end - 1; a >= first; a--) {
-        if (a > first)
-            kn_c_open(w, "if (++s->i[%d] == num[%d])", a, a);
-        else
-            kn_c_line(w, "s->i[%d]++;", a);
-        if (a > first)
-            kn_c_line(w, "s->i[%d] = 0;", a);
-    }
-    for (int a = end - 1; a > first; a--)
-        kn_c_close(w);
-}
-
-/* Calls a function of the lanes of a block, run by run, from the index where the last block ended: the only one, by its name,
- * where whole runs have a loop of their own, in which pointers step from one to the next. */
-static void put_runs_function(kn_c_writer *w, int first, int end)
-{
-    const char *name = kn_c_state(w), *fn = "fn";
-    if (w->one_run)
-        return;
-    kn_c_line(w, "static inline void %s_runs(const kn_c_call *c, %s *s, i64 lanes%s", name, name,
-              kn_c_has_plain_runs(w) ? ")" : ",");
-    if (!kn_c_has_plain_runs(w))
-        kn_c_line(w, "    void (*fn)(const kn_c_call *c, %s *s, i64 n, i64 done))", name);
-    kn_c_block(w);
-    kn_c_line(w, "const i64 *const num = c->num, row = s->row;");
-    kn_c_line(w, "i64 done = 0;");
-    if (kn_c_has_plain_runs(w)) {
-        fn = kn_c_printed(w, "%s_%s0", name, w->packs[0] ? "whole" : "sweep");
-        kn_c_open(w, "for (; s->i[%d] == 0 && done < lanes - num[%d]; done += num[%d])", end - 1,
-                  end - 1, end - 1);
-        kn_c_line(w, "s->i[%d] = 0;", end - 1);
-        kn_c_line(w, "s->row = row + done;");
-        kn_c_line(w, "%s(c, s, num[%d], done);", fn, end - 1);
-        put_next(w, first, end - 1);
-        kn_c_close(w);
-    }
-    kn_c_open(w, "for (i64 n; done < lanes; done += n)");
-    kn_c_line(w, "n = KN_MIN(num[%d] - s->i[%d], lanes - done);", end - 1, end - 1);
-    kn_c_line(w, "s->row = row + done;");
-    kn_c_line(w, "%s(c, s, n, done);", fn);
-    kn_c_open(w, "if ((s->i[%d] += n) == num[%d])", end - 1, end - 1);
-    kn_c_line(w, "s->i[%d] = 0;", end - 1);
-    put_next(w, first, end - 1);
-    kn_c_close(w);
-    kn_c_close(w);
-    kn_c_line(w, "s->row = row;");
-    kn_c_close(w);
-    kn_put(w->t, "\n");
-}
-
-/* Lanes [start, start + n) by the function `what` of a stage, of a call. */
-static void put_block(kn_c_writer *w, const char *call, const char *what, int stage,
-                      const char *start, const char *n)
-{
-    const char *name = kn_c_state(w);
-    if (!w->one_run) {
-        for (int a = 0; a < w->ph->nest.ngroup && w->mode == KN_C_COLS; a++)
-            kn_c_line(w, "s->i[%d] = s->first[%d];", a, a);
-        const char *fn =
-            kn_c_has_plain_runs(w) ? "" : kn_c_printed(w, ", %s_%s%d", name, what, stage);
-        kn_c_line(w, "%s_runs(%s, s, %s%s);", name, call, n, fn);
-        return;
-    }
-    if (w->axis >= 0)
-        kn_c_line(w, "s->i[%d] = %s;", w->axis, start);
-    kn_c_line(w, "%s_%s%d(%s, s, %s, 0);", name, what, stage, call, n);
-}
-
 /* ---- the walks ---- */
-
-static void put_part(kn_c_writer *w)
-{
-    kn_c_line(w, "const i64 from = KN_MIN(s->part * c->part, c->members);");
-    kn_c_line(w, "const i64 to = KN_MIN(from + c->part, c->members);");
-    kn_c_line(w, "(void)to;");
-}
-
-static void put_group_stage(kn_c_writer *w, int stage)
-{
-    kn_c_line(w, "%s_group%d(c, s, 1, 0);", kn_c_state(w), stage);
-}
-
-static void put_sweep_of_row(kn_c_writer *w, int stage)
-{
-    const kn_phase *p = w->ph;
-    kn_c_put_starts(w, stage, "1");
-    if (!w->one_run)
-        kn_c_put_seek(w, p->nest.ngroup, p->nest.naxes, "from");
-    if (!w->one_run)
-        kn_c_line(w, "kn_blocks b%d = kn_start(c, from);", stage);
-    if (w->packs[stage] && (p->nest.ngroup > 0 || p->nest.nsweeps > 1))
-        kn_c_line(w, "s->packed = 0;");
-    kn_c_open(w, "for (i64 i = from, stop; i < to; i = stop)");
-    kn_c_line(
-        w, w->one_run ? "stop = KN_MIN(to, i + c->most);" : "stop = kn_block_end(c, &b%d, i, to);",
-        stage);
-    kn_c_line(w, "s->row = i - from;");
-    if (w->folds[stage] || w->packs[stage]) {
-        kn_c_open(w, "if (KN_RUNS(c))");
-        put_block(w, "c", "whole", stage, "i", "stop - i");
-        kn_c_line(w, "continue;");
-        kn_c_close(w);
-    }
-    if (w->packs[stage]) {
-        if (!w->by_runs)
-            kn_c_put_packed_block(w, stage);
-        kn_c_close(w);
-        kn_c_put_finish(w, stage, "1");
-        return;
-    }
-    put_block(w, "c", "sweep", stage, "i", "stop - i");
-    if (w->folds[stage])
-        kn_c_line(w, "%s_fold%d(c, s, stop - i);", kn_c_state(w), stage);
-    kn_c_close(w);
-    kn_c_put_finish(w, stage, "1");
-}
-
-/* Groups are counted, for divisions take longer than short rows. */
-static void put_rows(kn_c_writer *w)
-{
-    const int sweeps = w->ph->nest.nsweeps;
-    kn_c_put_seek(w, 0, w->ph->nest.ngroup, "unit / c->parts");
-    kn_c_line(w, "s->part = unit %% c->parts;");
-    kn_c_open(w, "for (; unit < end; unit++)");
-    put_part(w);
-    for (int t = 0; t <= sweeps; t++) {
-        put_group_stage(w, t);
-        if (t < sweeps)
-            put_sweep_of_row(w, t);
-    }
-    kn_c_open(w, "if (++s->part == c->parts)");
-    kn_c_line(w, "s->part = 0;");
-    put_next(w, 0, w->ph->nest.ngroup);
-    kn_c_close(w);
-    kn_c_close(w);
-}
-
-/* A sweep of a short row, with what comes before it, and behind the last one. */
-static void put_short_sweep(kn_c_writer *w, int stage)
-{
-    put_group_stage(w, stage);
-    kn_c_put_starts(w, stage, "1");
-    put_block(w, "c", "sweep", stage, "0", "n");
-    kn_c_put_finish(w, stage, "1");
-    if (stage + 1 == w->ph->nest.nsweeps)
-        put_group_stage(w, stage + 1);
-}
-
-/* The indices of the groups, to where a walk begins again. */
-static void put_groups(kn_c_writer *w, const char *to, const char *from)
-{
-    for (int a = 0; a < w->ph->nest.ngroup; a++)
-        kn_c_line(w, "%s[%d] = %s[%d];", to, a, from, a);
-}
-
-/* Up to KN_TOGETHER rows at a time: their first sweep, which leaves sums as lanes; those of all; and what is left of each row. */
-static void put_rows_together(kn_c_writer *w)
-{
-    const kn_nest *nest = &w->ph->nest;
-    for (int r = 0; r < nest->reds.len; r++)
-        if (nest->reds.data[r].stage == 0)
-            kn_c_line(w, "KN_VECTOR_ALIGNED f32 lanes%d[KN_TOGETHER * KN_HALF_LANES] = {0};", r);
-    kn_c_line(w, "s->part = s->row = 0;");
-    kn_c_line(w,
-              nest->nsweeps > 1
-                  ? "const i64 most = KN_MIN((i64)KN_TOGETHER, 1 + KN_TOGETHER_LANES / KN_SOME(n));"
-                  : "const i64 most = KN_TOGETHER;");
-    kn_c_open(w, "for (i64 rows; unit < end; unit += rows)");
-    kn_c_line(w, "i64 first[%d];", nest->ngroup);
-    kn_c_line(w, "rows = KN_MIN(most, end - unit);");
-    put_groups(w, "first", "s->i");
-    kn_c_open(w, "for (i64 k = 0; k < rows; k++)");
-    for (int r = 0; r < nest->reds.len; r++)
-        if (nest->reds.data[r].stage == 0)
-            kn_c_line(w, "s->lanes%d = lanes%d + k * KN_HALF_LANES;", r, r);
-    put_block(w, "c", "sweep", 0, "0", "n");
-    put_next(w, 0, nest->ngroup);
-    kn_c_close(w);
-    for (int r = 0; r < nest->reds.len; r++)
-        if (nest->reds.data[r].stage == 0) {
-            kn_c_line(w, "f32 sums%d[KN_TOGETHER];", r);
-            kn_c_line(w, "kn_sum_rows(sums%d, lanes%d, rows);", r, r);
-        }
-    put_groups(w, "s->i", "first");
-    kn_c_open(w, "for (i64 k = 0; k < rows; k++)");
-    put_group_stage(w, 0);
-    kn_c_put_starts(w, 0, "1");
-    for (int r = 0; r < nest->reds.len; r++)
-        if (nest->reds.data[r].stage == 0)
-            kn_c_line(w, "s->acc%d = s->acc%d + (f64)sums%d[k];", r, r, r);
-    kn_c_put_finish(w, 0, "1");
-    if (nest->nsweeps == 1)
-        put_group_stage(w, 1);
-    for (int t = 1; t < nest->nsweeps; t++)
-        put_short_sweep(w, t);
-    put_next(w, 0, nest->ngroup);
-    kn_c_close(w);
-    kn_c_close(w);
-}
-
-/* A row is a sweep ahead of the one before it: each sweep of one waits for what the sweep before has reduced, and others are
- * work meanwhile. */
-static void put_rows_at_once(kn_c_writer *w, int rows)
-{
-    kn_c_open(w, "for (const i64 first = unit; unit < end + %d; unit++)", rows - 1);
-    for (int t = 0; t < rows; t++) {
-        if (t == 0)
-            kn_c_open(w, "if (unit < end)");
-        else
-            kn_c_open(w, "if (unit >= first + %d && unit < end + %d)", t, t);
-        kn_c_line(w, "%s *const s = row[%d];", kn_c_state(w), t);
-        put_short_sweep(w, t);
-        kn_c_close(w);
-    }
-    kn_c_line(w, "s = row[%d];", rows - 1);
-    kn_c_line(w, "__builtin_memcpy(s->i, row[0]->i, sizeof s->i);");
-    kn_c_line(w, "KN_UNROLL");
-    kn_c_line(w, "for (int k = %d; k > 0; k--)", rows - 1);
-    kn_c_line(w, "    row[k] = row[k - 1];");
-    kn_c_line(w, "row[0] = s;");
-    put_next(w, 0, w->ph->nest.ngroup);
-    kn_c_close(w);
-}
-
-/* Each in one block, whose length is the same for all. */
-static void put_short_rows(kn_c_writer *w)
-{
-    const int rows = kn_c_rows_at_once(w);
-    kn_c_put_seek(w, 0, w->ph->nest.ngroup, "unit");
-    kn_c_line(w, "const i64 n = c->members;");
-    if (rows > 1) {
-        put_rows_at_once(w, rows);
-        return;
-    }
-    if (kn_c_adds_together(w)) {
-        put_rows_together(w);
-        return;
-    }
-    kn_c_line(w, "s->part = s->row = 0;");
-    kn_c_open(w, "for (; unit < end; unit++)");
-    for (int t = 0; t < w->ph->nest.nsweeps; t++)
-        put_short_sweep(w, t);
-    if (w->ph->nest.nsweeps == 0)
-        put_group_stage(w, 0);
-    put_next(w, 0, w->ph->nest.ngroup);
-    kn_c_close(w);
-}
 
 /* How many members the function of a sweep takes: what is left of a run along the last axis. Not where blocks have several
  * runs of lanes. */
@@ -438,13 +187,13 @@ static void put_member_loop(kn_c_writer *w, int stage, const member_loop *of)
     kn_c_open(w, "for (i64 m = i; m < stop; m += s->members)");
     put_members(w, stage);
     kn_c_line(w, "s->row = (m - %s) * %s;", of->before, of->lanes);
-    put_block(w, of->call, "sweep", stage, "start", of->lanes);
+    kn_c_put_block(w, of->call, "sweep", stage, "start", of->lanes);
     if (w->folds[stage])
         kn_c_line(w, "if (!KN_RUNS(c)) %s_fold%d(c, s, n);", kn_c_state(w), stage);
     kn_c_line(w, "s->fresh = 0;");
     if (last >= first) {
         kn_c_line(w, "s->i[%d] += s->members - 1;", last);
-        put_next(w, first, last + 1);
+        kn_c_put_next(w, first, last + 1);
     }
     kn_c_close(w);
     kn_c_put_merges(w, stage, of->lanes, of->to);
@@ -481,13 +230,13 @@ static void put_wide_sweep(kn_c_writer *w, int stage)
     kn_c_open(w, "for (i64 m = side; m < stop; m += s->members)");
     put_members(w, stage);
     kn_c_line(w, "s->row = (m - side) * lanes;");
-    put_block(w, "c->wide", "sweep", stage, "start", "lanes");
+    kn_c_put_block(w, "c->wide", "sweep", stage, "start", "lanes");
     kn_c_line(w, "s->i[%d] += s->members;", member);
     kn_c_close(w);
     kn_c_open(w, "if (to %% beside)");
     kn_c_line(w, "s->members = 1;");
     kn_c_line(w, "s->row = (stop - side) * lanes;");
-    put_block(w, "c->wide", "sweep", stage, "start", "to % beside * n");
+    kn_c_put_block(w, "c->wide", "sweep", stage, "start", "to % beside * n");
     kn_c_close(w);
     kn_c_line(w, "s->lanes = n;");
     kn_c_line(w, "rest = to;");
@@ -567,7 +316,7 @@ static void put_cols(kn_c_writer *w)
     const int first = p->nest.ngroup;
     kn_c_open(w, "for (; unit < end; unit++)");
     kn_c_line(w, "s->part = unit %% c->parts;");
-    put_part(w);
+    kn_c_put_part(w);
     kn_c_put_columns_of_unit(w, "c");
     kn_c_line(w, "s->once = to - from <= KN_FOLD_MEMBERS && !c->side;");
     kn_c_line(w, "s->lanes = n;");
@@ -578,7 +327,7 @@ static void put_cols(kn_c_writer *w)
     }
     for (int t = 0; t <= p->nest.nsweeps; t++) {
         kn_c_line(w, "s->row = 0;");
-        put_block(w, "c", "group", t, "start", "n");
+        kn_c_put_block(w, "c", "group", t, "start", "n");
         if (t == p->nest.nsweeps)
             continue;
         put_sweep_of_tile(w, t);
@@ -606,7 +355,7 @@ static void put_tiles(kn_c_writer *w)
     kn_c_line(w, "const i64 columns = KN_MIN(side, num[%d] - column);", across);
     kn_c_put_seek(w, 0, down, "unit / (ndown * nacross)");
     for (int t = 0; t <= w->ph->nest.nsweeps; t++) {
-        put_group_stage(w, t);
+        kn_c_put_group_stage(w, t);
         if (t == w->ph->nest.nsweeps)
             continue;
         if (kn_c_transposes(w, t)) {
@@ -617,7 +366,7 @@ static void put_tiles(kn_c_writer *w)
         kn_c_open(w, "for (i64 r = 0; r < rows; r++)");
         kn_c_line(w, "s->i[%d] = row + r;", down);
         kn_c_line(w, "s->line = r * side;");
-        put_block(w, "c", "sweep", t, "column", "columns");
+        kn_c_put_block(w, "c", "sweep", t, "column", "columns");
         kn_c_close(w);
         if (kn_c_turns_back(w, t)) {
             kn_c_line(w, "s->i[%d] = row;", down);
@@ -661,6 +410,7 @@ void kn_c_put_walk(kn_c_writer *w)
     w->narrow = cols && kn_c_can_be_narrow(p) && !w->ordered;
     kn_c_find_lanes(w);
     place_own(w);
+    kn_c_choose_rows(w);
     kn_c_find_shares(w);
     put_state(w);
     w->folds = KN_NEW_ARRAY(w->a, bool, p->nest.nsweeps + 1);
@@ -674,20 +424,20 @@ void kn_c_put_walk(kn_c_writer *w)
         if (t < p->nest.nsweeps)
             put_sweep_functions(w, t);
     }
-    put_runs_function(w, first, end);
+    kn_c_put_runs(w, first, end);
     kn_c_line(w, "KN_WORK void %s_work(const kn_c_call *call, i64 unit, i64 end, char *scratch)",
               kn_c_state(w));
     kn_c_block(w);
     put_start_state(w);
     switch (w->mode) {
-    case KN_C_ROWS: put_rows(w); break;
-    case KN_C_SHORT: put_short_rows(w); break;
+    case KN_C_ROWS: kn_c_put_rows(w); break;
+    case KN_C_SHORT: kn_c_put_short_rows(w); break;
     case KN_C_COLS: put_cols(w); break;
     default: put_tiles(w); break;
     }
     if (kn_c_streams_any(w))
         kn_c_line(w, "if (KN_STREAMS(c)) KN_END_STREAMS;");
-    w->rows *= kn_c_rows_at_once(w);
+    w->rows *= w->rows_at_once;
     kn_c_close(w);
     kn_put(w->t, "\n");
 }

@@ -19,7 +19,9 @@
  *   loops.c     the function of a block: what its loops use, the loops, and what is between them
  *   transpose.c tiles of what is contiguous down a tile, copied so that its rows are
  *   totals.c    accumulators between the loops of a walk
- *   walk.c      the walks: groups, members, blocks
+ *   blocks.c    indices of blocks, and calls of their functions
+ *   rows.c      the walks: of rows, long and short,
+ *   walk.c      of columns and of tiles, and what walks keep
  *   tiled.c     rows and columns by tiles, whose transposed arrays are copied
  *   c.c         the translation unit */
 #ifndef KN_CODEGEN_C_WRITER_H
@@ -74,6 +76,11 @@ typedef struct kn_c_writer {
     /* per stage that packs: the arrays of what it reads and of what it stores, as bits, from the first of them on */
     uint64_t *packed_in, *packed_out;
     int first_packed; /* the first of those arrays */
+    int rows_at_once; /* short rows under way at once: one for each sweep, or one */
+    /* short rows: of the first sweep, which leaves their lanes of some rows to be added up together; 0: it does not */
+    int *sums, nsums;
+    /* rows: runs of lanes are all that there is, and little work: their function is inline where they are whole, and where not */
+    bool plain_runs;
 } kn_c_writer;
 
 /* Are lanes the members of one group? */
@@ -289,13 +296,6 @@ bool kn_c_shifts(const kn_c_writing *g, int r, int loop);
 /* Where store s writes, of lane `l`. */
 const char *kn_c_store_subscript(kn_c_writing *g, int s, const char *l);
 
-/* How many short rows are under way at once: one for each sweep, or one. */
-int kn_c_rows_at_once(const kn_c_writer *w);
-/* Are runs of lanes all that a phase of rows has, and little work? Their function is inline where they are whole, and where not. */
-bool kn_c_has_plain_runs(const kn_c_writer *w);
-/* Are short rows taken some at a time, whose first sweep leaves its lanes to be added up together? */
-bool kn_c_adds_together(const kn_c_writer *w);
-
 /* ---- fetch.c ---- */
 
 /* Sets w->fetched, w->fetched_to and w->fetches_near. */
@@ -465,6 +465,27 @@ void kn_c_put_starts(kn_c_writer *w, int stage, const char *n);
 void kn_c_put_merges(kn_c_writer *w, int stage, const char *lanes, const char *end);
 void kn_c_put_halves(kn_c_writer *w, int stage);
 void kn_c_put_finish(kn_c_writer *w, int stage, const char *n);
+
+/* ---- blocks.c ---- */
+
+/* To the next index of axes [first, end). */
+void kn_c_put_next(kn_c_writer *w, int first, int end);
+/* The function that calls another one for the lanes of a block, run by run, from the index where the last block ended: the only
+ * one, by its name, where whole runs have a loop of their own, in which pointers step from one to the next. */
+void kn_c_put_runs(kn_c_writer *w, int first, int end);
+/* Lanes [start, start + n) by the function `what` of a stage, of a call. */
+void kn_c_put_block(kn_c_writer *w, const char *call, const char *what, int stage,
+                    const char *start, const char *n);
+/* Which members the part of a unit has, "from" and "to"; and what a group computes before a stage. */
+void kn_c_put_part(kn_c_writer *w);
+void kn_c_put_group_stage(kn_c_writer *w, int stage);
+
+/* ---- rows.c ---- */
+
+/* Sets w->rows_at_once, w->sums and w->plain_runs, of values that have their places. */
+void kn_c_choose_rows(kn_c_writer *w);
+void kn_c_put_rows(kn_c_writer *w);
+void kn_c_put_short_rows(kn_c_writer *w);
 
 /* ---- walk.c ---- */
 
