@@ -64,3 +64,11 @@ bool kn_walks_as_one(const kn_nest *nest, const kn_access *acc, int a)
     kn_dim both = inner && extent ? kn_dim_mul(s, inner, extent) : NULL;
     return both && kn_dim_equal(s, kn_stride_formula(nest, acc, a), both);
 }
+
+bool kn_walks_all_as_one(const kn_nest *nest, const kn_access *acc)
+{
+    bool one = nest->naxes > 0 && kn_stride_is(nest, acc, nest->naxes - 1, 1);
+    for (int a = 0; one && a < nest->naxes - 1; a++)
+        one = kn_walks_as_one(nest, acc, a);
+    return one;
+}

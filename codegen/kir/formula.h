@@ -34,5 +34,7 @@ bool kn_stride_is(const kn_nest *nest, const kn_access *acc, int axis, int64_t v
 bool kn_offset_is(const kn_nest *nest, const kn_access *acc, int64_t value);
 /* Does the access walk axes `axis` and the next as one of both extents, likewise? */
 bool kn_walks_as_one(const kn_nest *nest, const kn_access *acc, int axis);
+/* Does it walk all axes as one, in order? */
+bool kn_walks_all_as_one(const kn_nest *nest, const kn_access *acc);
 
 #endif

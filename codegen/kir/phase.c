@@ -112,6 +112,14 @@ const kn_transpose *kn_transpose_of(const kn_phase *p, int i)
     return NULL;
 }
 
+bool kn_has_dense_tile(const kn_phase *p)
+{
+    bool dense = false;
+    for (int i = 0; i < p->how.transposes.len; i++)
+        dense = dense || p->how.transposes.data[i].dense;
+    return dense;
+}
+
 int kn_transpose_side(const kn_phase *p)
 {
     int side = 1;

@@ -118,6 +118,9 @@ typedef struct kn_transpose {
     int of;  /* the number of the store, or of the value that is loaded */
     int vec; /* elements that move at a time along the last axis */
     bool in_registers;
+    /* COLS: a tile has all members of its groups, and these are in memory one group behind the other. So the tile has them in that
+     * order, too, and vectors move without regard to where a group begins */
+    bool dense;
 } kn_transpose;
 
 typedef struct kn_schedule {

@@ -122,9 +122,9 @@ static void put_hold(kn_text *t, const kn_phase *ph, const kn_hold *h)
 
 static void put_transpose(kn_text *t, const kn_phase *ph, const kn_transpose *of)
 {
-    kn_putf(t, ", transpose %s by %d%s",
+    kn_putf(t, ", transpose %s by %d%s%s",
             of->store ? kn_sprintf(t->arena, "o%d", of->of) : kn_value_name(t->arena, ph, of->of),
-            of->vec, of->in_registers ? " in registers" : "");
+            of->vec, of->in_registers ? " in registers" : "", of->dense ? " dense" : "");
 }
 
 static void put_division(kn_text *t, const kn_phase_schedule *s, int d)
@@ -328,7 +328,7 @@ static kn_status read_hold(reader *r, kn_phase_schedule *s)
     return KN_OK;
 }
 
-/* "transpose o1 by 4 in registers" */
+/* "transpose o1 by 4 in registers", "transpose v0_x by 8 dense" */
 static kn_status read_transpose(reader *r, kn_phase_schedule *s)
 {
     kn_transpose t = {0};
@@ -343,6 +343,7 @@ static kn_status read_transpose(reader *r, kn_phase_schedule *s)
     t.in_registers = took(r, "in");
     if (t.in_registers && !took(r, "registers"))
         return unknown(r, "'registers'");
+    t.dense = took(r, "dense");
     kn_push(r->arena, &s->how.transposes, t);
     return KN_OK;
 }

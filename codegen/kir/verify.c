@@ -95,6 +95,10 @@ static kn_status verify_tile(const kn_kernel *k, int p)
         return broken(k, p, "tiles have groups and members");
     if (kn_phase_in_order(ph))
         return broken(k, p, "tiles do not combine members in order");
+    for (int i = 0; i < ph->how.transposes.len; i++)
+        if (ph->how.transposes.data[i].dense &&
+            (ph->how.walk != KN_WALK_COLS || ph->how.tile < ph->nest.members || ph->num.splits > 1))
+            return broken(k, p, "a dense tile has all members of whole groups");
     if (ph->how.walk == KN_WALK_ROWS &&
         (ph->how.tile < ph->nest.members || kn_by_block(ph) || ph->how.split || ph->how.mixed))
         return broken(k, p,

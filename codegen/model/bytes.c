@@ -47,18 +47,11 @@ static double bytes_read(const kn_model *m, const kn_phase *ph, int value)
     return least(each * (double)touched.steps, v->kind == KN_V_GATHER ? all : INFINITY);
 }
 
-/* Of a strided load that no tile turns: how many of its steps, or of its groups where a block takes several at a time, lie between
- * elements that are neighbours in memory; 0: there are no such neighbours, or other walks. */
-static double steps_between(const kn_model *m, const kn_phase *ph, int value)
+/* How many steps through the axes [from, to) lie between elements that are neighbours in memory; 0: no axis has such. */
+static double steps_between(const kn_phase *ph, const kn_access *acc, int from, int to)
 {
-    const kn_access *acc = kn_value_at(ph, value)->access;
-    const int va = kn_phase_vector_axis(ph);
-    const bool rows = ph->how.walk == KN_WALK_ROWS, flat = ph->how.walk == KN_WALK_FLAT;
     double steps = 1;
-    if (m->target->sm == 0 || va < 0 || llabs(acc->stride[va]) <= 1 || kn_transpose_of(ph, value) ||
-        kn_value_at(ph, value)->kind != KN_V_LOAD)
-        return 0;
-    for (int a = (rows ? ph->nest.ngroup : ph->nest.naxes) - 1; a >= 0 && (rows || flat); a--) {
+    for (int a = to - 1; a >= from; a--) {
         if (llabs(acc->stride[a]) == 1)
             return steps;
         steps *= (double)ph->nest.axes[a].extent;
@@ -66,22 +59,49 @@ static double steps_between(const kn_model *m, const kn_phase *ph, int value)
     return 0;
 }
 
+/* Is it a load by strides that no tile turns? */
+static bool is_strided(const kn_model *m, const kn_phase *ph, int value)
+{
+    const int va = kn_phase_vector_axis(ph);
+    return m->target->sm && va >= 0 && kn_value_at(ph, value)->kind == KN_V_LOAD &&
+           llabs(kn_value_at(ph, value)->access->stride[va]) > 1 && !kn_transpose_of(ph, value);
+}
+
 /* Bytes that a unit could read while it looks up a line of its cache, one a cycle; and those of a line. */
 enum { LOOKUP = 48, LINE = 128 };
 
+/* How often blocks find an element in a sector that they have read: `most_often` at most, where neighbours in memory are so many
+ * steps of a group's members apart. A step's threads share sectors, and the next step's find them if the cache has a line for each
+ * of these members. */
+static double shared_within_group(const kn_model *m, const kn_phase *ph, double between,
+                                  double most_often, const kn_traffic *t)
+{
+    const double groups = most(1, (double)m->k->threads / ph->how.tpg);
+    if (between * LINE * groups <= t->near)
+        return most_often;
+    return least(most_often, most(1, (double)ph->how.tpg * ph->how.vec / between));
+}
+
 /* Counts such a load, of `bytes` in whole sectors for each of its elements. Blocks come back to a sector that their unit's cache
- * still has, a flat walk also to one that the last cache has. Returns the bytes of DRAM. */
+ * still has, a flat walk also to one that the last cache has: between neighbours lie steps, of rows the members of a group, or groups,
+ * of which a block takes several at a time. Returns the bytes of DRAM. */
 static double share_sectors(const kn_model *m, const kn_phase *ph, int value, double bytes,
                             kn_traffic *t)
 {
     const kn_access *acc = kn_value_at(ph, value)->access;
-    const bool rows = ph->how.walk == KN_WALK_ROWS;
-    const double between = steps_between(m, ph, value), stride = stride_of(m, ph, acc, value);
+    const bool rows = ph->how.walk == KN_WALK_ROWS, flat = ph->how.walk == KN_WALK_FLAT;
+    if (!is_strided(m, ph, value) || !(rows || flat))
+        return bytes;
+    const int groups = rows ? ph->nest.ngroup : ph->nest.naxes;
+    const double members = steps_between(ph, acc, groups, ph->nest.naxes),
+                 between = members > 0 ? members : steps_between(ph, acc, 0, groups),
+                 stride = stride_of(m, ph, acc, value);
     const double at_once = (double)m->k->threads * (rows ? 1.0 / ph->how.tpg : ph->how.vec);
     if (between == 0)
         return bytes;
     const double one = bytes_each(m, acc, 1), each = bytes_each(m, acc, stride);
-    const double in_blocks = least(each / one, most(1, at_once / between));
+    const double in_blocks = members > 0 ? shared_within_group(m, ph, between, each / one, t)
+                                         : least(each / one, most(1, at_once / between));
     const bool by_blocks = rows || between * m->m->sector > m->m->cache_bytes;
     const double dram = bytes / (by_blocks ? in_blocks : each / one);
     t->lookups += LOOKUP * bytes / each * least(1, stride * one / LINE);
@@ -273,6 +293,7 @@ static void leave(kn_model *m, int buf, double moved_before)
 kn_traffic kn_model_traffic(kn_model *m, const kn_phase *ph, const kn_occupancy *s)
 {
     kn_traffic t = {.at_once = least(groups_at_once(m, ph, s), (double)ph->nest.groups),
+                    .near = m->m->near_bytes / s->blocks_a_unit - (double)m->k->shared,
                     .done = KN_NEW_ARRAY(m->k->arena, bool, ph->nest.values.len + 1),
                     .touched = m->touched};
     double part = t.at_once / (double)ph->nest.groups, before = m->moved;

@@ -48,6 +48,7 @@ typedef struct kn_traffic {
     double lookups;   /* bytes that units could read while they look up lines for single elements */
     double broadcast; /* bytes that all groups share, read by each block */
     double at_once;   /* groups that the machine works on at a time */
+    double near;      /* bytes of a unit's cache that a block has */
     bool *done;       /* per value: it is not loaded again */
     bool *touched;    /* per buffer: in this phase */
 } kn_traffic;

@@ -44,7 +44,8 @@ static void narrow_alone(kn_phase *ph, const kn_target *target)
 static void transpose_in_registers(kn_phase *ph, bool wanted)
 {
     for (int i = 0; i < ph->how.transposes.len; i++)
-        wanted = wanted && ph->how.transposes.data[i].store && ph->how.transposes.data[i].vec > 1;
+        wanted = wanted && ph->how.transposes.data[i].store && ph->how.transposes.data[i].vec > 1 &&
+                 !ph->how.transposes.data[i].dense;
     for (int i = 0; i < ph->how.transposes.len; i++)
         ph->how.transposes.data[i].in_registers = wanted;
 }
@@ -131,7 +132,9 @@ void kn_schedule_columns(const kn_site *at, kn_phase *ph)
     transpose_in_registers(ph, true);
     kn_phase whole = *ph;
     narrow_alone(&whole, target);
-    bool chosen = clusters && force == KN_DIVIDE_BY_COST, fit = kn_cols_fit(&whole, target, 1);
+    /* a range of members is not dense */
+    bool chosen = clusters && force == KN_DIVIDE_BY_COST && !kn_has_dense_tile(ph),
+         fit = kn_cols_fit(&whole, target, 1);
     bool alone = !forced && fit && (!chosen || kn_cols_kept_bytes(&whole) <= KN_FULL_COLUMNS);
     int64_t least = want ? want : 2, most = want ? want : target->cluster;
     int64_t few = want || !ph->how.tile || most < FEW_BLOCKS ? most : FEW_BLOCKS;

@@ -13,16 +13,21 @@
  * tile is larger than the array, and a barrier. */
 #include <stdlib.h>
 
+#include "codegen/kir/formula.h"
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 
 enum {
-    SECTOR = 32,     /* the least bytes that the caches move */
-    RUN = 128,       /* contiguous bytes of a transposed array in a tile */
-    LONG_RUN = 256,  /* the same of what is read once, if that still makes MANY_TILES */
-    MANY_TILES = 4,  /* tiles a multiprocessor */
-    MOST_VECTOR = 8, /* elements; every range of members is a multiple of it */
-    MOST_BLOCKS = 8, /* of a multiprocessor at a time */
+    SECTOR = 32,      /* the least bytes that the caches move */
+    RUN = 128,        /* contiguous bytes of a transposed array in a tile */
+    LONG_RUN = 256,   /* the same of what is read once, if that still makes MANY_TILES */
+    MANY_TILES = 4,   /* tiles a multiprocessor */
+    MOST_VECTOR = 8,  /* elements; every range of members is a multiple of it */
+    MOST_DENSE = 256, /* members of a dense tile */
+    DENSE_BYTES =
+        24 * 1024, /* of all tiles, where some are dense: several blocks share a multiprocessor */
+    LEAST_DENSE_BYTES = 64, /* contiguous bytes of a straight access in such a tile */
+    MOST_BLOCKS = 8,        /* of a multiprocessor at a time */
 };
 
 const kn_access *kn_whole_access(const kn_phase *ph, int i)
@@ -33,6 +38,14 @@ const kn_access *kn_whole_access(const kn_phase *ph, int i)
     return element ? kn_access_at(ph, i) : NULL;
 }
 
+/* Does it have all elements along `down` side by side, and then those of the next along `across`? */
+static bool is_dense_along(const kn_phase *ph, const kn_access *acc, int across, int down)
+{
+    const int64_t extent = ph->nest.axes[down].extent;
+    return !ph->nest.extents && extent > 1 && extent <= MOST_DENSE && acc->stride[down] == 1 &&
+           acc->stride[across] == extent;
+}
+
 /* Bytes an element of the accesses that are transposed: contiguous along `down`, and walked along `across`. */
 static int transposed_bytes(const kn_phase *ph, const kn_buf *bufs, int across, int down)
 {
@@ -40,7 +53,8 @@ static int transposed_bytes(const kn_phase *ph, const kn_buf *bufs, int across, 
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_whole_access(ph, i);
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : 0;
-        if (acc && kn_access_transposed(acc, across, down, bytes))
+        if (acc && (kn_access_transposed(acc, across, down, bytes) ||
+                    is_dense_along(ph, acc, across, down)))
             total += bytes;
     }
     return total;
@@ -104,15 +118,28 @@ static int transposed_axis(const kn_phase *ph, const kn_buf *bufs)
     return best;
 }
 
-/* Makes the phase columns with a transposed access. False if there is none. */
-static bool make_columns(const kn_site *at, kn_phase *ph)
+/* Could the last axis stay the members, so that what is contiguous along it has dense tiles, and what is along the one before is walked
+ * in order? */
+static bool suits_dense_rows(const kn_phase *ph)
+{
+    const int last = ph->nest.naxes - 1;
+    bool straight = false, dense = false;
+    for (int i = 0; i < kn_accesses(ph) && last > 0 && ph->how.walk == KN_WALK_FLAT; i++) {
+        const kn_access *acc = kn_whole_access(ph, i);
+        straight = straight || (acc && acc->stride[last - 1] == 1 && acc->stride[last] > 1);
+        dense = dense || (acc && is_dense_along(ph, acc, last - 1, last));
+    }
+    return straight && dense;
+}
+
+/* Makes the phase columns with a transposed access, of elementwise ones with axis `down` as members. False if there is none. */
+static bool make_columns(const kn_site *at, kn_phase *ph, int down)
 {
     const kn_buf *bufs = at->bufs;
     if (ph->how.walk != KN_WALK_COLS && ph->nest.reds.len > 0)
         return false;
     if (ph->how.walk == KN_WALK_FLAT) {
-        int down = ph->how.split ? -1 : transposed_axis(ph, bufs);
-        if (down < 0)
+        if (ph->how.split || down < 0)
             return false;
         as_columns(ph, down);
     }
@@ -154,6 +181,21 @@ static bool is_transposed(const kn_phase *ph, const kn_buf *bufs, const kn_acces
                                 kn_bytes(bufs[acc->buf].dtype));
 }
 
+/* Elements of a dense tile that move at a time; 0: the access has no such tile. */
+static int dense_vector(const kn_site *at, const kn_phase *ph, const kn_access *acc)
+{
+    const kn_buf *buf = &at->bufs[acc->buf];
+    const int last = ph->nest.naxes - 1, bytes = kn_bytes(buf->dtype);
+    int vec = 16 / bytes > MOST_VECTOR ? MOST_VECTOR : 16 / bytes;
+    if (ph->nest.ngroup != last || at->force->division == KN_DIVIDE_CLUSTER ||
+        !is_dense_along(ph, acc, last - 1, last) || !kn_walks_all_as_one(&ph->nest, acc) ||
+        (ph->how.split && ph->nest.reds.len > 0))
+        return 0;
+    while (vec > 1 && (at->align[acc->buf] % (vec * bytes) != 0 || acc->offset % vec != 0))
+        vec /= 2;
+    return vec > 1 ? vec : 0;
+}
+
 int kn_tile_that_fits(const kn_phase *ph, int tile)
 {
     while (tile > MOST_VECTOR * 2 && tile / 2 >= ph->nest.members)
@@ -161,11 +203,83 @@ int kn_tile_that_fits(const kn_phase *ph, int tile)
     return tile;
 }
 
+static void add_transpose(const kn_site *at, kn_phase *ph, int i, int vec, bool dense)
+{
+    const bool store = i >= ph->nest.values.len;
+    kn_push(at->arena, &ph->how.transposes,
+            ((kn_transpose){.store = store,
+                            .of = store ? i - ph->nest.values.len : i,
+                            .vec = vec,
+                            .dense = dense}));
+}
+
+/* Widens tiles of loops that only copy from one order to another, by single elements, as far as there is room: until what they have of a
+ * straight array is as long as of a transposed one. Others have registers for fewer, or are no quicker (measured:
+ * docs/lab/transposed-tiles.md#wider-tiles). */
+static void widen_copies(kn_phase *ph, int least)
+{
+    enum { IDLE = 4 }; /* one part of so many */
+    bool copies = ph->nest.reds.len == 0 && ph->nest.ngroup == 1;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        copies = copies && (!kn_whole_access(ph, i) || kn_transpose_of(ph, i));
+    for (int i = 0; i < ph->how.transposes.len; i++)
+        copies = copies && ph->how.transposes.data[i].vec == 1;
+    while (copies && 2 * kn_cols_width(ph) * least <= LONG_RUN) {
+        const int lanes = ph->how.lanes;
+        ph->how.lanes *= 2;
+        const int64_t slots = kn_round_up(ph->nest.groups, kn_cols_width(ph));
+        if (kn_tile_bytes(ph, 0) <= KN_MOST_TILE_BYTES && slots - ph->nest.groups <= slots / IDLE)
+            continue;
+        ph->how.lanes = lanes;
+        return;
+    }
+}
+
+/* Tiles of all members, if any of them is dense. As wide as there is room for, and so wide that a thread has several elements.
+ * False: none is, or members are too few for that, or too many for half a line of groups. */
+static bool transpose_densely(const kn_site *at, kn_phase *ph)
+{
+    enum { PART = 16, SMALL_PART = 4, THREADS = 256, STEPS = 8 };
+    bool any = false;
+    int least = SECTOR;
+    for (int i = 0; i < kn_accesses(ph); i++) {
+        const kn_access *acc = kn_whole_access(ph, i);
+        const int dense = acc ? dense_vector(at, ph, acc) : 0,
+                  vec = dense ? transposed_vector(at, ph, acc) : 1;
+        if (!acc)
+            continue;
+        any = any || (dense && vec == 1);
+        if (dense && vec == 1)
+            add_transpose(at, ph, i, dense, true);
+        else if (is_transposed(ph, at->bufs, acc))
+            add_transpose(at, ph, i, transposed_vector(at, ph, acc), false);
+        else if (acc->stride[ph->nest.ngroup - 1] && kn_bytes(at->bufs[acc->buf].dtype) < least)
+            least = kn_bytes(at->bufs[acc->buf].dtype);
+    }
+    ph->how.tile = (int)kn_round_up(ph->nest.members, ph->nest.members < PART ? SMALL_PART : PART);
+    while (any && ph->how.lanes < THREADS && ph->how.tile * ph->how.lanes < STEPS * THREADS)
+        ph->how.lanes *= 2;
+    any = any && ph->how.tile * kn_cols_width(ph) >= STEPS * THREADS;
+    while (any && kn_tile_bytes(ph, 0) > DENSE_BYTES && ph->how.lanes > 1)
+        ph->how.lanes /= 2;
+    if (THREADS / ph->how.lanes > PART) /* as many members as all threads have in whole steps */
+        ph->how.tile = (int)kn_round_up(ph->how.tile, THREADS / ph->how.lanes);
+    if (any && kn_cols_width(ph) * least >= LEAST_DENSE_BYTES)
+        return true;
+    ph->how.transposes.len = 0;
+    ph->how.lanes = KN_COLS_LANES;
+    return false;
+}
+
 /* As many of the transposed accesses as there is room for, by tiles of at least a sector each. */
 static void transpose_accesses(const kn_site *at, kn_phase *ph)
 {
     const kn_buf *bufs = at->bufs;
     int least = SECTOR;
+    if (transpose_densely(at, ph)) {
+        kn_schedule_as(at->arena, ph, ph->how.vec);
+        return;
+    }
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_whole_access(ph, i);
         int bytes = acc ? kn_bytes(bufs[acc->buf].dtype) : least;
@@ -180,16 +294,14 @@ static void transpose_accesses(const kn_site *at, kn_phase *ph)
         const kn_access *acc = kn_whole_access(ph, i);
         if (!acc || !is_transposed(ph, bufs, acc))
             continue;
-        const bool store = i >= ph->nest.values.len;
-        kn_push(at->arena, &ph->how.transposes,
-                ((kn_transpose){.store = store,
-                                .of = store ? i - ph->nest.values.len : i,
-                                .vec = transposed_vector(at, ph, acc)}));
+        add_transpose(at, ph, i, transposed_vector(at, ph, acc), false);
         while (kn_tile_bytes(ph, 0) > KN_MOST_TILE_BYTES && ph->how.tile > SECTOR / least)
             ph->how.tile /= 2;
         if (kn_tile_bytes(ph, 0) > KN_MOST_TILE_BYTES)
             ph->how.transposes.len--;
     }
+    if (run == LONG_RUN)
+        widen_copies(ph, least);
     kn_schedule_as(at->arena, ph, ph->how.vec);
 }
 
@@ -315,6 +427,8 @@ static int widest_transpose(const kn_site *at, const kn_phase *ph, const kn_tran
     const kn_access *acc = ph->how.tile && t->of < n ? kn_whole_access(ph, i) : NULL;
     if (acc && ph->how.walk == KN_WALK_ROWS)
         return suits_tile_of_rows(ph, i);
+    if (t->dense)
+        return acc ? dense_vector(at, ph, acc) : 0;
     return acc && is_transposed(ph, at->bufs, acc) ? transposed_vector(at, ph, acc) : 0;
 }
 
@@ -330,6 +444,8 @@ const char *kn_broken_transpose(const kn_site *at, const kn_phase *ph, const kn_
         if (widest == 0 || t->vec < 1 || widest % t->vec != 0)
             return "what is transposed in tiles is contiguous along their members, by vectors no "
                    "wider than its strides allow";
+        if (t->dense && (ph->how.tile < ph->nest.members || ph->num.splits > 1))
+            return "a dense tile has all members of its groups";
         if (t->in_registers && (!on_chip || !t->store || t->vec == 1))
             return "registers transpose stores by vectors, of columns that the planner has on chip";
         if (before && t->in_registers != before->in_registers)
@@ -370,12 +486,28 @@ static double traffic(const kn_phase *ph, const kn_buf *bufs)
     return total * slots / ((double)ph->nest.groups * (double)ph->nest.members);
 }
 
-/* Of elementwise phases, whose schedule this completes, by predicted time too: small arrays wait less without tiles. */
+/* Of elementwise phases, whose schedule this completes, by predicted time too: small arrays wait less without tiles. Dense tiles have to be clearly
+ * quicker, for what neighbours have of a sector the caches have as well (measured:
+ * docs/lab/transposed-tiles.md#tiles-that-are-one-piece-of-memory). */
 static bool pays(const kn_site *at, const kn_phase *tiled, const kn_phase *ph)
 {
+    const double clearly = 0.9;
     return traffic(tiled, at->bufs) < traffic(ph, at->bufs) &&
            (ph->how.walk != KN_WALK_FLAT ||
-            kn_predict_phase_ns(at, tiled) < kn_predict_phase_ns(at, ph));
+            kn_predict_phase_ns(at, tiled) <
+                (kn_has_dense_tile(tiled) ? clearly : 1) * kn_predict_phase_ns(at, ph));
+}
+
+/* A copy of the phase by tiles, of an elementwise one with axis `down` as members. False: nothing is transposed. */
+static bool by_tiles(const kn_site *at, const kn_phase *ph, int down, kn_phase *tiled)
+{
+    *tiled = kn_phase_copy(at->arena, ph);
+    if (!make_columns(at, tiled, down))
+        return false;
+    transpose_accesses(at, tiled);
+    if (tiled->nest.reds.len == 0)
+        divide_into_tiles(tiled, ph->how.walk != KN_WALK_FLAT, at->target);
+    return true;
 }
 
 void kn_schedule_transposes(const kn_site *at, kn_phase *ph)
@@ -389,15 +521,15 @@ void kn_schedule_transposes(const kn_site *at, kn_phase *ph)
         kn_is_invariant(ph))
         return;
     const kn_arena_mark here = kn_arena_here(at->arena);
-    kn_phase tiled = kn_phase_copy(at->arena, ph);
-    bool better = make_columns(at, &tiled);
-    if (better) {
-        transpose_accesses(at, &tiled);
-        if (tiled.nest.reds.len == 0)
-            divide_into_tiles(&tiled, ph->how.walk != KN_WALK_FLAT, target);
-        better = force == KN_DIVIDE_TILES || pays(at, &tiled, ph);
+    const int last = ph->nest.naxes - 1;
+    kn_phase tiled, dense;
+    bool found = by_tiles(at, ph, transposed_axis(ph, at->bufs), &tiled);
+    if (suits_dense_rows(ph) && by_tiles(at, ph, last, &dense) && kn_has_dense_tile(&dense) &&
+        (!found || kn_predict_phase_ns(at, &dense) < kn_predict_phase_ns(at, &tiled))) {
+        tiled = dense;
+        found = true;
     }
-    if (better)
+    if (found && (force == KN_DIVIDE_TILES || pays(at, &tiled, ph)))
         *ph = tiled;
     else
         kn_arena_back(at->arena, here);

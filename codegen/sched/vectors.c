@@ -41,15 +41,6 @@ bool kn_vector_fits(const kn_phase *ph, const kn_access *acc, const kn_buf *buf,
     return is_aligned(buf, align, vec) && begins_at_multiple(ph, acc, va, vec);
 }
 
-/* Does it walk all axes as one, in order? */
-static bool walks_all_as_one(const kn_nest *nest, const kn_access *acc)
-{
-    bool one = nest->naxes > 0 && kn_stride_is(nest, acc, nest->naxes - 1, 1);
-    for (int a = 0; one && a < nest->naxes - 1; a++)
-        one = kn_walks_as_one(nest, acc, a);
-    return one;
-}
-
 /* Of access i. Partial results of a single group happen to be contiguous, which is not worth another kernel. */
 static void set_kinds(kn_phase *ph, kn_access *acc, int i)
 {
@@ -65,7 +56,7 @@ static void set_kinds(kn_phase *ph, kn_access *acc, int i)
                                ? KN_STRIDE_ONE
                                : KN_STRIDE_PARAM;
     acc->shifted = !kn_offset_is(&ph->nest, acc, 0) || ph->universal;
-    by->linear = ph->how.linear && walks_all_as_one(&ph->nest, acc);
+    by->linear = ph->how.linear && kn_walks_all_as_one(&ph->nest, acc);
     for (int a = 0; a < va && by->linear; a++)
         acc->kind[a] = KN_STRIDE_ZERO;
     by->vector = ph->how.vec > 1 && va >= 0 && acc->kind[va] == KN_STRIDE_ONE &&
@@ -505,7 +496,7 @@ static bool linear_fits(const kn_site *at, const kn_access *acc, int vec)
 /* Is it read by vectors of so many elements? */
 static bool is_read_linearly(const kn_site *at, const kn_phase *ph, const kn_value *v, int vec)
 {
-    return v->kind == KN_V_LOAD && walks_all_as_one(&ph->nest, v->access) &&
+    return v->kind == KN_V_LOAD && kn_walks_all_as_one(&ph->nest, v->access) &&
            linear_fits(at, v->access, vec);
 }
 
@@ -518,7 +509,7 @@ static bool near_keeps_up(const kn_site *at, const kn_phase *ph, int vec)
     for (int i = 0; i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
         const int bytes = acc ? kn_bytes(at->bufs[acc->buf].dtype) : 0;
-        if (acc && walks_all_as_one(&ph->nest, acc))
+        if (acc && kn_walks_all_as_one(&ph->nest, acc))
             moved += bytes;
         else if (acc && llabs(acc->stride[last]) == 1 && i < ph->nest.values.len)
             near += (int64_t)bytes * vec;
@@ -538,7 +529,8 @@ static int linear_vector(const kn_site *at, const kn_phase *ph, int vec)
     }
     for (int i = 0; i < ph->nest.stores.len; i++) {
         const kn_access *acc = kn_element_access(ph, ph->nest.values.len + i);
-        while (acc && vec > 1 && (!walks_all_as_one(&ph->nest, acc) || !linear_fits(at, acc, vec)))
+        while (acc && vec > 1 &&
+               (!kn_walks_all_as_one(&ph->nest, acc) || !linear_fits(at, acc, vec)))
             vec /= 2;
     }
     while (vec > 1 && !near_keeps_up(at, ph, vec))
@@ -557,7 +549,7 @@ static void walk_linearly(const kn_site *at, kn_phase *ph, int widest)
         const kn_access *acc = kn_element_access(ph, i);
         if (!acc)
             continue;
-        const bool along = walks_all_as_one(&ph->nest, acc);
+        const bool along = kn_walks_all_as_one(&ph->nest, acc);
         ph->how.transfers.data[i].form =
             along && !linear_fits(at, acc, vec) ? KN_BY_ELEMENTS : KN_BY_WORD;
         count_share(at, ph, i, along, &s);

@@ -217,6 +217,10 @@ const char *kn_cuda_in_tile(kn_cuda_writer *w, const kn_transpose *t, const char
     if (w->ph->how.walk == KN_WALK_ROWS)
         return kn_cuda_printed(w, "%s[row * %d + i%s%s]", kn_cuda_tile(w, t), pitch,
                                lane ? " + " : "", lane ? lane : "");
+    if (t->dense)
+        return kn_cuda_printed(w, "%s[(column * %d%s%s) * (int)members + (int)i]",
+                               kn_cuda_tile(w, t), w->ph->how.vec, lane ? " + " : "",
+                               lane ? lane : "");
     return kn_cuda_printed(w, "%s[(i - from) * %d + column * %d%s%s]", kn_cuda_tile(w, t), pitch,
                            w->ph->how.vec, lane ? " + " : "", lane ? lane : "");
 }

@@ -28,9 +28,10 @@ static void write_element_store(kn_cuda_writer *w, int i)
     bool lanes = kn_cuda_varies_by_lane(w, &s->access);
     const char *guard = kn_cuda_once(w, s, w->ph->how.vec > 1 && !lanes ? "l == 0" : "");
     const kn_transpose *tile = kn_transpose_of_store(w->ph, i);
-    if (tile) {
-        kn_cuda_line(w, "%s = %s;", kn_cuda_in_tile(w, tile, lanes ? "l" : NULL),
-                     kn_cuda_operand(w, s->value));
+    if (tile) { /* behind the last member of a dense one are the next group's */
+        kn_cuda_guarded(w, tile->dense && w->store_guard ? w->store_guard : "",
+                        kn_cuda_printed(w, "%s = %s;", kn_cuda_in_tile(w, tile, lanes ? "l" : NULL),
+                                        kn_cuda_operand(w, s->value)));
         return;
     }
     const char *offset = kn_cuda_offset(w, &s->access, 'o', i, lanes ? "l" : NULL),

@@ -79,7 +79,7 @@ void kn_cuda_locate_groups(kn_cuda_writer *w)
 {
     for (int i = 0; i < w->ph->how.transposes.len && w->ph->how.locates_by_shuffles; i++) {
         const kn_transpose *t = &w->ph->how.transposes.data[i];
-        if (kn_in_tile(t))
+        if (kn_in_tile(t) && !t->dense)
             kn_cuda_line(w, "const kn_index %s = %s;", group_part(w, t),
                          part_of_offset(w, t, false));
     }
@@ -226,6 +226,10 @@ static const char *tile_element(kn_cuda_writer *w, const kn_transpose *t)
  * those of a group have addresses that only differ by constants. */
 static void write_tile_load(kn_cuda_writer *w, const kn_transpose *t)
 {
+    if (t->dense) {
+        kn_cuda_load_dense(w, t);
+        return;
+    }
     open_tile_groups(w, t, w->loop->loads);
     open_tile_vectors(w, t);
     const char *address = clamped_address(w, t);
@@ -250,6 +254,10 @@ static void store_vector(kn_cuda_writer *w, const kn_transpose *t, const char *e
 /* Tile to memory, a few vectors at a time: nothing waits for stores, but each waits for its elements. */
 static void write_tile_store(kn_cuda_writer *w, const kn_transpose *t)
 {
+    if (t->dense) {
+        kn_cuda_store_dense(w, t);
+        return;
+    }
     open_tile_groups(w, t, 1);
     open_tile_vectors(w, t);
     kn_cuda_open(w, "if (g < groups && from + m < to)");
@@ -291,18 +299,27 @@ static bool each_transpose(kn_cuda_writer *w,
 
 bool kn_cuda_load_tile(kn_cuda_writer *w)
 {
-    bool twice = false; /* for tiles that are whole, and for others */
+    bool dense = false, contiguous = false; /* twice: for tiles that are whole, and for others */
     for (int i = 0; i < w->ph->how.transposes.len; i++) {
         const kn_transpose *t = &w->ph->how.transposes.data[i];
-        twice = twice || (loads_through(w, t) && is_contiguous(w, t));
+        dense = dense || (loads_through(w, t) && t->dense);
+        contiguous = contiguous || (loads_through(w, t) && !t->dense && is_contiguous(w, t));
     }
+    const bool twice = dense || contiguous;
     if (twice)
         kn_cuda_open(w, "const auto load_tile = [&](const auto whole)");
     const bool any = each_transpose(w, loads_through, write_tile_load);
     if (twice) {
         kn_cuda_close_as(w, "};");
-        kn_cuda_guarded(w, kn_cuda_printed(w, "to - from == %d", w->ph->how.tile),
-                        "load_tile(kn_bool<true>());");
+        const int width = kn_cols_width(w->ph);
+        kn_cuda_guarded(
+            w,
+            kn_cuda_printed(
+                w, "%s%s%s",
+                dense ? kn_cuda_printed(w, "groups - tile * %d >= %d", width, width) : "",
+                dense && contiguous ? " && " : "",
+                contiguous ? kn_cuda_printed(w, "to - from == %d", w->ph->how.tile) : ""),
+            "load_tile(kn_bool<true>());");
         kn_cuda_line(w, "else");
         kn_cuda_line(w, "    load_tile(kn_bool<false>());");
     }

@@ -15,6 +15,7 @@
  *   lanes.c       the lanes of a step: elements, accumulations, stores
  *   step.c        one step of a sweep: loads into vectors, lanes, stores of vectors
  *   transpose.c   transposed accesses, through tiles in shared memory or by in-register transposes
+ *   dense.c       tiles that are one piece of memory
  *   copies.c      asynchronous copies into shared memory
  *   unrolled.c    steps that are unrolled because each has registers of its own
  *   runs.c        vectors by run, and the edges of runs
@@ -312,6 +313,14 @@ bool kn_cuda_load_tile(kn_cuda_writer *w);
 /* ROWS: loads the tiles of the groups that the block takes at a time. */
 void kn_cuda_load_tile_of_rows(kn_cuda_writer *w);
 void kn_cuda_close_tile(kn_cuda_writer *w);
+/* ---- dense.c ---- */
+
+/* What a tile's loads and stores are of a dense one; the loads are in a function that is told whether it is whole. */
+void kn_cuda_load_dense(kn_cuda_writer *w, const kn_transpose *t);
+void kn_cuda_store_dense(kn_cuda_writer *w, const kn_transpose *t);
+
+/* ---- transpose.c, in registers ---- */
+
 /* The loop over the members of a register tile, so many at a time. */
 void kn_cuda_open_register_tile(kn_cuda_writer *w, int at_once);
 /* Loads what the sweep keeps in shared memory of a register tile to registers, all of it: the compiler would not move
