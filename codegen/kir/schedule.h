@@ -238,10 +238,10 @@ typedef struct kn_schedule {
 
 /* A deep copy. */
 kn_schedule kn_schedule_copy(kn_arena *a, const kn_schedule *how);
-/* Has the loop a text? One over all steps has no choice, unless these are full. */
+/* Has the loop a text? One over all steps has no choice, unless these are full or in batches. */
 static inline bool kn_loop_says(const kn_schedule *how, const kn_sweep_loop *loop)
 {
-    return loop->over != KN_OVER_ALL || how->full;
+    return loop->over != KN_OVER_ALL || how->full || loop->batch;
 }
 /* Writes a loop's words. */
 void kn_loop_put(kn_text *t, const kn_schedule *how, const kn_sweep_loop *loop);

@@ -113,6 +113,24 @@ static double waits_for_tile_of_rows(const kn_phase *ph)
     return waits > 0 && ph->how.steps ? waits - 1 : waits;
 }
 
+/* Steps whose loads are in flight together where all are written out, of a thread's n: what is held is loaded before the first
+ * of its group. */
+static double steps_in_flight(const kn_model *m, const kn_phase *ph, int sweep, const bool *done,
+                              double n)
+{
+    int bytes = 0, words = 0;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (kn_value_at(ph, i)->level == KN_ELEMENT && kn_model_loads(m, ph, i, sweep, done) &&
+            kn_may_batch(ph, i) && !kn_kept(ph, i)) {
+            bytes += kn_bytes_in_flight(ph, i);
+            words += kn_vector_words(ph, i);
+        }
+    const double of_group = n / rounds(m->k, ph);
+    return bytes && ph->how.mixed
+               ? of_group / ceil(of_group / kn_all_steps_at_once(ph, bytes, words))
+               : of_group;
+}
+
 /* Times that a thread waits for memory in a sweep: zero if it loads only what the groups of a block share. */
 static double waits(const kn_model *m, const kn_phase *ph, int sweep, const bool *done)
 {
@@ -130,8 +148,8 @@ static double waits(const kn_model *m, const kn_phase *ph, int sweep, const bool
     if (tiles > 0)
         return tiles;
     double n = steps(m, ph);
-    /* steps in registers are loaded together: all of a group's */
-    double in_flight = ph->how.steps ? n / rounds(m->k, ph) : kn_sweep_steps_at_once(ph, bytes);
+    double in_flight =
+        ph->how.steps ? steps_in_flight(m, ph, sweep, done, n) : kn_sweep_steps_at_once(ph, bytes);
     return ph->how.async ? 1 : ceil(n / in_flight) + edges;
 }
 
@@ -153,6 +171,23 @@ static double combine_columns(const kn_model *m, const kn_phase *ph, int sweep)
         runs += kn_red_accumulates(ph, r, sweep);
     }
     return m->m->block * (1 + again * (runs - 1) + runs * m->k->threads * ph->how.vec / values);
+}
+
+/* Mixed: what all blocks take at the end of their parts, when memory is idle, to combine what rows of threads have accumulated
+ * across groups: two barriers for what they store at a time, and shared memory's time for all of it. */
+static double combine_across(const kn_model *m, const kn_phase *ph)
+{
+    const double again = 0.5,
+                 bytes = 8 * 1024; /* which take shared memory as long as the first barriers */
+    double sum = 0;
+    for (int r = 0; r < ph->nest.reds.len && ph->how.tpg < m->k->threads; r++) {
+        if (!ph->nest.reds.data[r].across)
+            continue;
+        const int steps = kn_across_steps_at_once(ph, r, m->k->threads);
+        sum += (sum > 0 ? again : 1) + again * (ph->how.steps / steps - 1) +
+               ph->how.steps * kn_across_bytes(ph, r, m->k->threads) / bytes;
+    }
+    return m->m->block * sum;
 }
 
 /* What a sweep takes to combine what threads have accumulated. */
@@ -222,7 +257,7 @@ static void waits_of(kn_model *m, const kn_phase *ph, const kn_occupancy *s, kn_
     }
     const double others = exchanges_of(ph) * m->m->ranks;
     time->combines += s->waves * others * combines_of(m, ph);
-    in_step += others;
+    in_step += others + combine_across(m, ph);
     time->in_step = in_step * most(1, least(s->waves, m->m->in_step) / s->blocks_a_unit);
     time->in_step +=
         s->waves * exchanges_of(ph) * m->m->rank * (s->cluster ? (double)ph->num.splits : 1);

@@ -6,6 +6,15 @@
 
 #include "base/integer.h"
 
+/* Of n, up to `most`; at least 1. */
+static int greatest_divisor(int n, int most)
+{
+    int divisor = n < most ? n : most;
+    while (divisor > 1 && n % divisor != 0)
+        divisor--;
+    return divisor > 1 ? divisor : 1;
+}
+
 int kn_packed_sum_bytes(const kn_phase *ph)
 {
     int widest = 1;
@@ -145,18 +154,35 @@ int kn_combine_partner(const kn_phase *ph, int sweep, const kn_combine_batch *t,
     return next < t->end && are_alike(ph, r, next) ? next : -1;
 }
 
-/* What the threads of a block store of one reduction of columns: of narrow ones those of a warp's first row. */
+/* Threads that store what rows of so many have: of narrow ones those of a warp's first. */
+static int storing_threads(int width, int threads)
+{
+    return width < 32 ? threads / 32 * width : threads;
+}
+
+/* What the threads of a block store of one reduction of columns. */
 static int columns_bytes(const kn_phase *ph, int r, int threads)
 {
-    const int stored = ph->how.interleaved  ? ph->how.lanes
-                       : ph->how.lanes < 32 ? threads / 32 * ph->how.lanes
-                                            : threads;
+    const int stored =
+        ph->how.interleaved ? ph->how.lanes : storing_threads(ph->how.lanes, threads);
     return stored * ph->how.vec * red_state_bytes(ph, r);
+}
+
+/* For what is combined together. */
+enum { ROOM = 16 * 1024 };
+
+int kn_across_bytes(const kn_phase *ph, int r, int threads)
+{
+    return storing_threads(ph->how.tpg, threads) * ph->how.vec * red_state_bytes(ph, r);
+}
+
+int kn_across_steps_at_once(const kn_phase *ph, int r, int threads)
+{
+    return greatest_divisor(ph->how.steps, ROOM / kn_across_bytes(ph, r, threads));
 }
 
 int kn_combined_columns_end(const kn_phase *ph, int sweep, int r, int threads)
 {
-    enum { ROOM = 16 * 1024 };
     int bytes = columns_bytes(ph, r, threads), end = r + 1;
     for (; kn_red_accumulates(ph, r, sweep) && end < ph->nest.reds.len; end++) {
         if (!kn_red_accumulates(ph, end, sweep))
@@ -214,7 +240,8 @@ int kn_scratch_bytes(const kn_phase *ph, int block)
                                  : 0;
     for (int r = 0; r < ph->nest.reds.len; r++) {
         const bool rows = ph->nest.reds.data[r].across && ph->how.tpg < block;
-        int bytes = rows && kn_red_owns(ph, r) ? block * ph->how.vec * red_state_bytes(ph, r) : 0;
+        int bytes =
+            rows ? kn_across_bytes(ph, r, block) * kn_across_steps_at_once(ph, r, block) : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -510,6 +537,14 @@ int kn_step_words(const kn_phase *ph, int least)
         words += kn_words(ph->how.vec, bytes > least ? bytes : least);
     }
     return words + kn_across_words(ph);
+}
+
+int kn_all_steps_at_once(const kn_phase *p, int bytes, int words)
+{
+    enum { BYTES = 64 };
+    const int room = KN_KEPT_WORDS - kn_held_words(p) - kn_across_words(p) * p->how.steps,
+              fit = room / words < BYTES / bytes ? room / words : BYTES / bytes;
+    return greatest_divisor(p->how.steps, fit);
 }
 
 int64_t kn_phase_kept_bytes(const kn_phase *p)

@@ -27,6 +27,9 @@ bool kn_stays(const kn_phase *p, int value);
 int kn_step_words(const kn_phase *p, int least);
 /* Registers of a step's accumulators across groups. */
 int kn_across_words(const kn_phase *p);
+/* ROWS whose `steps` are written out: of how many of them the loads that nothing holds come first, where a step has so many
+ * bytes and words of these. */
+int kn_all_steps_at_once(const kn_phase *p, int bytes, int words);
 /* Bytes of shared memory that the loads take that a block keeps of a group, in all stages. */
 int64_t kn_phase_kept_bytes(const kn_phase *p);
 
@@ -82,6 +85,11 @@ int kn_combine_partner(const kn_phase *ph, int sweep, const kn_combine_batch *ba
 int kn_combined_columns_end(const kn_phase *ph, int sweep, int r, int threads);
 /* Bytes of all that a sweep accumulates, of one group. */
 int kn_sweep_bytes(const kn_phase *ph, int sweep);
+/* Mixed: what the threads of a block store of a step of reduction r across groups, which rows of them share; of how many steps at
+ * a time. */
+int kn_across_bytes(const kn_phase *ph, int r, int threads);
+int kn_across_steps_at_once(const kn_phase *ph, int r, int threads);
+
 /* How many groups' combines may be deferred: as many as scratch has room for; 0: the results are needed at once. */
 int kn_deferrable_groups(const kn_phase *ph);
 /* Mixed phases, of whose groups a block has many: combines use one half of their scratch and then the other, of so many

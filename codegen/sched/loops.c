@@ -388,6 +388,24 @@ static void choose_checks(const loop_site *s, kn_sweep_loop *l)
     l->whole = l->batch && !l->unguarded && has_form_of_whole(s, l);
 }
 
+/* Steps that have a bounds check, or a branch: the loads that nothing holds would be waited for one by one
+ * (docs/lab/loads-in-flight.md). */
+static void batch_all_steps(const loop_site *s, kn_sweep_loop *l)
+{
+    const kn_phase *ph = s->ph;
+    int bytes = 0, words = 0;
+    for (int i = 0; i < ph->nest.values.len; i++)
+        if (loads_value(s, i) && kn_may_batch(ph, i) && !kn_kept(ph, i)) {
+            bytes += kn_bytes_in_flight(ph, i);
+            words += kn_vector_words(ph, i);
+        }
+    const int steps = bytes ? kn_all_steps_at_once(ph, bytes, words) : 1;
+    if (steps == 1 || (ph->how.full == ph->how.steps && !l->guarded))
+        return;
+    l->unroll = steps;
+    l->batch = KN_BATCH_CYCLIC;
+}
+
 /* `reversed`: the phase's first sweep walks in reverse. */
 static kn_sweep_loop choose_loop(const loop_site *s, bool reversed)
 {
@@ -395,6 +413,7 @@ static kn_sweep_loop choose_loop(const loop_site *s, bool reversed)
     if (l.over == KN_OVER_ALL) {
         l.unroll = s->ph->how.steps;
         l.guarded = s->ph->how.full && exceeds_registers(s);
+        batch_all_steps(s, &l);
         return l;
     }
     l.loads = transposed_in_flight(s);
@@ -422,16 +441,24 @@ static bool is_unrolling(int n) { return n == 1 || n == 2 || n == 4 || n == 8; }
 
 static bool is_of_batch(int steps) { return steps > 1 && steps <= 8; }
 
-/* The rule that a given loop breaks; NULL: none. */
+/* The rule that a given loop over all steps breaks; NULL: none. */
+static const char *broken_rule_of_all(const kn_schedule *how, const kn_sweep_loop *l)
+{
+    if (l->loads || l->backwards || l->counted || l->unguarded || l->whole ||
+        l->batch == KN_BATCH_CONTIGUOUS)
+        return "a loop over all steps has no choice but whether it is guarded, and batches";
+    if (l->batch ? l->unroll < 2 || how->steps % l->unroll != 0 : l->unroll != how->steps)
+        return "a loop over all steps takes them all, or batches of several that divide them";
+    return l->guarded && !how->full ? "what is not full is guarded anyhow" : NULL;
+}
+
+/* The same of any loop. */
 static const char *broken_rule(const loop_site *s, const kn_sweep_loop *l)
 {
     const int tile = kn_tile_steps(s->ph), side = kn_transpose_side(s->ph);
     const bool prefetch = s->ph->how.prefetch && s->sweep + 1 == s->ph->nest.nsweeps;
     if (l->over == KN_OVER_ALL)
-        return l->unroll != s->ph->how.steps || l->batch || l->loads || l->backwards || l->counted
-                   ? "a loop over all steps has no choice but whether it is guarded"
-               : l->guarded && !s->ph->how.full ? "what is not full is guarded anyhow"
-                                                : NULL;
+        return broken_rule_of_all(&s->ph->how, l);
     if (l->guarded)
         return "it is full steps that may be guarded";
     if (l->backwards && !may_reverse(s))

@@ -124,7 +124,8 @@ void kn_cuda_accumulator(kn_cuda_writer *w, int r)
 /* Is it of this sweep, and accumulates a batch at once? Where a step has no element it is as if it were -inf. */
 static bool adds_batch(const kn_cuda_writer *w, int r)
 {
-    return w->batched && is_by(w, r, KN_ACCUMULATE_BATCH) && kn_red_accumulates(w->ph, r, w->sweep);
+    return w->batched && w->loop->over != KN_OVER_ALL && is_by(w, r, KN_ACCUMULATE_BATCH) &&
+           kn_red_accumulates(w->ph, r, w->sweep);
 }
 
 void kn_cuda_before_steps(kn_cuda_writer *w, int steps)
@@ -518,60 +519,4 @@ void kn_cuda_combine(kn_cuda_writer *w, int sweep)
     kn_cuda_declare_results(w, sweep);
     if (ph->how.atomic)
         kn_cuda_line(w, "sum = kn_add(sum, r0);");
-}
-
-/* ---- across groups: acc<r>[step][l] is of one member, over the groups of a part ---- */
-
-static const char *across(kn_cuda_writer *w, int r)
-{
-    return kn_cuda_printed(w, w->in_tail ? "acc%d_tail" : "acc%d", r);
-}
-
-void kn_cuda_across_accumulators(kn_cuda_writer *w)
-{
-    const kn_phase *ph = w->ph;
-    for (int r = 0; r < ph->nest.reds.len; r++) {
-        if (!ph->nest.reds.data[r].across)
-            continue;
-        kn_cuda_line(w, "%s %s[%d][%d];", accumulator_type(w, r), across(w, r), ph->how.steps,
-                     ph->how.vec);
-        kn_cuda_each(w, "step", ph->how.steps,
-                     kn_cuda_printed(w, "for (int l = 0; l < %d; ++l)", ph->how.vec));
-        kn_cuda_line(w, "        %s[step][l] = %s;", across(w, r), neutral(w, r));
-    }
-}
-
-/* Over the threads of a block that have the same members. */
-void kn_cuda_combine_across(kn_cuda_writer *w)
-{
-    const kn_phase *ph = w->ph;
-    if (ph->how.tpg == w->k->threads)
-        return;
-    for (int r = 0; r < ph->nest.reds.len; r++)
-        if (ph->nest.reds.data[r].across)
-            kn_cuda_line(w, "kn_combine_rows<kn_%s, %d, %d, %d, true>(%s[step], scratch);",
-                         kn_ops[ph->nest.reds.data[r].op].text, w->k->threads / ph->how.tpg,
-                         ph->how.tpg, ph->how.vec, across(w, r));
-}
-
-void kn_cuda_store_across(kn_cuda_writer *w)
-{
-    const kn_phase *ph = w->ph;
-    for (int i = 0; i < ph->nest.stores.len; i++) {
-        const kn_store *s = &ph->nest.stores.data[i];
-        if (!kn_stores_across(ph, s))
-            continue;
-        const bool vector = kn_transfer_of_store(ph, i)->vector;
-        const char *to = kn_cuda_printed(
-            w, "%s + (%s + (kn_index)part * p%d_o%d_split_stride)",
-            w->k->bufs.data[s->access.buf].name,
-            kn_cuda_offset(w, &s->access, 'o', i, ph->how.vec > 1 && !vector ? "l" : NULL), w->p,
-            i);
-        if (vector) {
-            kn_cuda_line(w, "kn_store(%s, %s[step]);", to, across(w, s->value));
-            continue;
-        }
-        kn_cuda_each(w, "l", ph->how.vec,
-                     kn_cuda_printed(w, "*(%s) = %s[step][l];", to, across(w, s->value)));
-    }
 }

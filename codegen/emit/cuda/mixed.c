@@ -3,6 +3,7 @@
  * together (docs/lab/double-centring.md). */
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
+#include "ir/eval.h"
 
 /* A thread's steps of its block's part of a group. */
 static kn_cuda_stride steps_of_thread(kn_cuda_writer *w)
@@ -201,20 +202,114 @@ void kn_cuda_deferred_groups(kn_cuda_writer *w)
     kn_cuda_line(w, "__syncthreads();");
 }
 
-static void store_across(kn_cuda_writer *w, const kn_cuda_unrolled *all)
+/* ---- across groups: acc<r>[step][l] is of one member, over the groups of a part ---- */
+
+static const char *across(kn_cuda_writer *w, int r)
 {
-    const bool shares = kn_shares_block(w->k, w->ph);
-    kn_cuda_open_each(w, "step", all->steps);
-    kn_cuda_line(w, "const kn_count i = %s;", all->index);
-    kn_cuda_combine_across(w);
-    kn_cuda_open(w, "if (%s%s)", shares ? "row == 0 && " : "", all->guard);
+    return kn_cuda_printed(w, w->in_tail ? "acc%d_tail" : "acc%d", r);
+}
+
+void kn_cuda_across_accumulators(kn_cuda_writer *w)
+{
+    const kn_phase *ph = w->ph;
+    for (int r = 0; r < ph->nest.reds.len; r++) {
+        const kn_red *red = &ph->nest.reds.data[r];
+        if (!red->across)
+            continue;
+        kn_cuda_line(w, "%s %s[%d][%d];", kn_cuda_type(red->dtype), across(w, r), ph->how.steps,
+                     ph->how.vec);
+        kn_cuda_each(w, "step", ph->how.steps,
+                     kn_cuda_printed(w, "for (int l = 0; l < %d; ++l)", ph->how.vec));
+        kn_cuda_line(w, "        %s[step][l] = %s;", across(w, r),
+                     kn_cuda_literal(w, kn_identity(red->op, red->dtype)));
+    }
+}
+
+static void write_axes_of_part(kn_cuda_writer *w)
+{
     if (w->ph->how.by_run)
         kn_cuda_write_axes_of_run(w);
     else
         kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
-    kn_cuda_store_across(w);
+}
+
+/* Where accumulator r of a step is stored; `l`: an element of it that has no index of its own. */
+static const char *part_of_store(kn_cuda_writer *w, int i, const char *l)
+{
+    const kn_access *acc = &w->ph->nest.stores.data[i].access;
+    return kn_cuda_printed(w, "%s + (%s + (kn_index)part * p%d_o%d_split_stride)",
+                           w->k->bufs.data[acc->buf].name, kn_cuda_offset(w, acc, 'o', i, l), w->p,
+                           i);
+}
+
+static bool stores_red(const kn_phase *ph, int i, int r)
+{
+    const kn_store *s = &ph->nest.stores.data[i];
+    return kn_stores_across(ph, s) && s->value == r;
+}
+
+/* Where the threads of a block have members to themselves. */
+static void store_own(kn_cuda_writer *w, const kn_cuda_unrolled *all, int r)
+{
+    const kn_phase *ph = w->ph;
+    kn_cuda_open_each(w, "step", all->steps);
+    kn_cuda_line(w, "const kn_count i = %s;", all->index);
+    kn_cuda_open(w, "if (%s)", all->guard);
+    write_axes_of_part(w);
+    for (int i = 0; i < ph->nest.stores.len; i++) {
+        const bool vector = kn_transfer_of_store(ph, i)->vector;
+        if (!stores_red(ph, i, r))
+            continue;
+        const char *to = part_of_store(w, i, ph->how.vec > 1 && !vector ? "l" : NULL);
+        if (vector)
+            kn_cuda_line(w, "kn_store(%s, %s[step]);", to, across(w, r));
+        else
+            kn_cuda_each(w, "l", ph->how.vec,
+                         kn_cuda_printed(w, "*(%s) = %s[step][l];", to, across(w, r)));
+    }
     kn_cuda_close(w);
     kn_cuda_close(w);
+}
+
+/* Over the rows of threads of a block that have the same members: all leave what they have of several steps, and then each thread
+ * adds up, and stores, what they have left of a member (docs/lab/combining-columns.md). */
+static void store_sums(kn_cuda_writer *w, const kn_cuda_unrolled *all, int r)
+{
+    const kn_phase *ph = w->ph;
+    const kn_red *red = &ph->nest.reds.data[r];
+    const int rows = w->k->threads / ph->how.tpg,
+              at_once = kn_across_steps_at_once(ph, r, w->k->threads);
+    const char *op = kn_ops[red->op].text, *shape = kn_cuda_printed(w, "%d, %d", rows, ph->how.tpg);
+    kn_cuda_open_each_of(w, "first_step", all->steps, at_once);
+    kn_cuda_each(
+        w, "step", at_once,
+        kn_cuda_printed(w, "kn_store_row<kn_%s, %s>(%s[first_step + step], scratch + step * %d);",
+                        op, shape, across(w, r), kn_across_bytes(ph, r, w->k->threads)));
+    kn_cuda_line(w, "__syncthreads();");
+    kn_putf(w->t, "#pragma unroll 1\n");
+    kn_cuda_open(w, "for (int number = threadIdx.x; number < %d; number += %d)",
+                 at_once * ph->how.vec * ph->how.tpg, w->k->threads);
+    kn_cuda_line(w, "const kn_column<%s, %d, %s> column(number);", shape, ph->how.vec,
+                 kn_cuda_type(red->dtype));
+    kn_cuda_line(w, "const int lane = column.lane(), step = first_step + column.step();");
+    kn_cuda_line(w, "const kn_count i = %s + column.element();", all->index);
+    kn_cuda_open(w, "if (%s)", all->guard);
+    write_axes_of_part(w);
+    for (int i = 0; i < ph->nest.stores.len; i++)
+        if (stores_red(ph, i, r))
+            kn_cuda_line(w, "*(%s) = column.combined<kn_%s>(scratch);", part_of_store(w, i, NULL),
+                         op);
+    kn_cuda_close(w);
+    kn_cuda_close(w);
+    kn_cuda_line(w, "__syncthreads();");
+    kn_cuda_close(w);
+}
+
+static void store_across(kn_cuda_writer *w, const kn_cuda_unrolled *all)
+{
+    for (int r = 0; r < w->ph->nest.reds.len; r++)
+        if (w->ph->nest.reds.data[r].across)
+            (w->ph->how.tpg == w->k->threads ? store_own : store_sums)(w, all, r);
 }
 
 void kn_cuda_close_mixed(kn_cuda_writer *w)

@@ -56,6 +56,12 @@ void kn_cuda_open_each(kn_cuda_writer *w, const char *i, int n)
     kn_cuda_open(w, "for (int %s = 0; %s < %d; ++%s)", i, i, n, i);
 }
 
+void kn_cuda_open_each_of(kn_cuda_writer *w, const char *i, int n, int by)
+{
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_open(w, "for (int %s = 0; %s < %d; %s += %d)", i, i, n, i, by);
+}
+
 void kn_cuda_each(kn_cuda_writer *w, const char *i, int n, const char *statement)
 {
     kn_put(w->t, "#pragma unroll\n");

@@ -25,7 +25,9 @@ void kn_cuda_write_unrolled(kn_cuda_writer *w, const kn_cuda_unrolled *u,
     const bool only_loads = what != kn_cuda_step;
     if (!only_loads)
         kn_cuda_before_steps(w, u->steps);
-    kn_cuda_open_each(w, "step", u->steps);
+    kn_put(w->t, "#pragma unroll\n");
+    kn_cuda_open(w, "for (int step = %s; step < %s%d; ++step)", u->from ? u->from : "0",
+                 u->from ? kn_cuda_printed(w, "%s + ", u->from) : "", u->steps);
     kn_cuda_line(w, "const kn_count i = %s;", u->index);
     if (w->resident && !only_loads)
         kn_cuda_line(w, "const kn_count slot = first_slot + (kn_count)step * blockDim.x;");
@@ -241,10 +243,58 @@ void kn_cuda_load_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
     kn_phase_needs(w->ph, 0, w->need);
 }
 
+/* Marks the loads of the sweep that nothing holds. */
+static bool *loads_of_batches(const kn_cuda_writer *w)
+{
+    bool *batched = KN_NEW_ARRAY(w->t->arena, bool, w->ph->nest.values.len + 1);
+    for (int i = 0; i < w->ph->nest.values.len; i++)
+        batched[i] = w->need[i] && kn_may_batch(w->ph, i) && !kn_kept(w->ph, i);
+    return batched;
+}
+
+/* Declares what a batch loads. Where there are several, what a step may not load has a value: the registers of each batch would
+ * be taken from the first step on. */
+static void declare_batch(kn_cuda_writer *w, const kn_cuda_unrolled *all)
+{
+    for (int i = 0; i < w->ph->nest.values.len; i++) {
+        if (!kn_cuda_is_batched(w, i))
+            continue;
+        kn_cuda_declare_kept(w, i, all->steps);
+        if (w->loop->unroll < all->steps)
+            kn_cuda_each(
+                w, "step", w->loop->unroll,
+                kn_cuda_printed(w, "%s[first_step + step] = {};", kn_cuda_registers(w, i)));
+    }
+}
+
+/* All steps, of which so many at a time have the loads that nothing holds before the first of them. */
+static void write_batches_of_all(kn_cuda_writer *w, const kn_cuda_unrolled *all)
+{
+    const int n = w->ph->nest.values.len;
+    kn_cuda_unrolled batch = *all;
+    batch.from = "first_step";
+    batch.steps = w->loop->unroll;
+    for (int i = 0; i < n; i++)
+        if (kn_cuda_keeps_now(w, i))
+            kn_cuda_declare_kept(w, kn_cuda_holder(w, i), all->steps);
+    w->batched = loads_of_batches(w);
+    kn_cuda_open_each_of(w, "first_step", all->steps, batch.steps);
+    declare_batch(w, all);
+    kn_cuda_write_steps(w, &batch);
+    kn_cuda_close(w);
+    for (int i = 0; i < n; i++)
+        if (kn_cuda_is_batched(w, i))
+            w->loaded[i] = w->declared[i] = false;
+    w->batched = NULL;
+}
+
 void kn_cuda_write_all_steps(kn_cuda_writer *w, const kn_cuda_stride *by)
 {
     if (w->sweep == 0 && !w->ph->how.mixed)
         kn_cuda_load_all_steps(w, by);
     const kn_cuda_unrolled all = kn_cuda_all_steps(w, by, w->loop->guarded);
-    kn_cuda_write_steps(w, &all);
+    if (w->loop->batch)
+        write_batches_of_all(w, &all);
+    else
+        kn_cuda_write_steps(w, &all);
 }

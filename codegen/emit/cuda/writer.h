@@ -87,8 +87,9 @@ void kn_cuda_close(kn_cuda_writer *w);
 void kn_cuda_close_as(kn_cuda_writer *w, const char *brace);
 /* A statement, under `condition` unless that is "". */
 void kn_cuda_guarded(kn_cuda_writer *w, const char *condition, const char *statement);
-/* Opens a loop of n steps over `i`, all of them written out; or does one statement in it. */
+/* Opens a loop of n steps over `i`, or of every so many-th, all of them written out; or does one statement in it. */
 void kn_cuda_open_each(kn_cuda_writer *w, const char *i, int n);
+void kn_cuda_open_each_of(kn_cuda_writer *w, const char *i, int n, int by);
 void kn_cuda_each(kn_cuda_writer *w, const char *i, int n, const char *statement);
 /* A piece of text in the arena. */
 const char *kn_cuda_printed(kn_cuda_writer *w, const char *fmt, ...)
@@ -253,11 +254,6 @@ void kn_cuda_declare_results(kn_cuda_writer *w, int sweep);
 /* Where kn_cuda_combine() has only stored what each warp has of a group: combines group `deferred` of those, after a
  * barrier. */
 void kn_cuda_combine_deferred(kn_cuda_writer *w);
-/* Reductions across groups: their accumulators for the groups of a part; after the part, for one step, their combine
- * over the threads of a block that have the same members, and their stores. */
-void kn_cuda_across_accumulators(kn_cuda_writer *w);
-void kn_cuda_combine_across(kn_cuda_writer *w);
-void kn_cuda_store_across(kn_cuda_writer *w);
 
 /* ---- exchange.c: group values, and with other ranks ---- */
 
@@ -371,10 +367,11 @@ const char *kn_cuda_live_in_step(kn_cuda_writer *w, const char *live);
 
 /* ---- unrolled.c ---- */
 
-/* The unrolled steps of a thread: how many, where each begins, and the condition under which it exists, NULL if all
- * do. */
+/* The unrolled steps of a thread: how many, from which on, where each begins, and the condition under which it exists, NULL
+ * if all do. */
 typedef struct kn_cuda_unrolled {
     int steps;
+    const char *from; /* NULL: 0 */
     const char *index, *guard;
     const char *plane; /* steps of whole planes: in which each begins */
 } kn_cuda_unrolled;
@@ -474,6 +471,8 @@ void kn_cuda_take_group(kn_cuda_writer *w);
 /* The loops over the parts of a block and over the groups of each part. */
 void kn_cuda_open_mixed(kn_cuda_writer *w);
 void kn_cuda_close_mixed(kn_cuda_writer *w);
+/* Accumulators across groups, for the groups of a part. */
+void kn_cuda_across_accumulators(kn_cuda_writer *w);
 /* Once a group's elements are in registers: starts a thread's copies of the next one's. */
 void kn_cuda_prefetch_next(kn_cuda_writer *w);
 /* After the sweep over a group: when enough groups are deferred, combines and stores them, each by one warp. */

@@ -211,6 +211,57 @@ __device__ __forceinline__ void kn_combine_each(T (&v)[N], const T (&others)[N])
         v[l] = Op::of(v[l], others[l]);
 }
 
+// Where the ROWS threads of a block that share threadIdx.x % WIDTH leave N values each: in planes of up to 16 bytes a thread. Rows
+// within a warp are combined by shuffles before, so that as many rows are left as there are warps, or rows.
+template <int ROWS, int WIDTH, int N, class T> struct kn_rows {
+    enum {
+        SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1,
+        LEFT = ROWS / SIDE_BY_SIDE,
+        SIDE = kn_plane_width(sizeof(T), N),
+        PITCH = LEFT * WIDTH
+    };
+    typedef kn_vec<T, SIDE> plane;
+    static __device__ __forceinline__ int own() { return threadIdx.x / (SIDE_BY_SIDE * WIDTH); }
+    static __device__ __forceinline__ bool stores() { return SIDE_BY_SIDE == 1 || threadIdx.x % 32 < WIDTH; }
+    static __device__ __forceinline__ plane *at(void *scratch, int row)
+    {
+        return (plane *)scratch + row * WIDTH + threadIdx.x % WIDTH;
+    }
+};
+
+// Leaves a thread's values there.
+template <class Op, int ROWS, int WIDTH, int N, class T>
+__device__ __forceinline__ void kn_store_row(T (&v)[N], void *scratch)
+{
+    typedef kn_rows<ROWS, WIDTH, N, T> rows;
+    if constexpr (rows::SIDE_BY_SIDE > 1)
+#pragma unroll
+        for (int l = 0; l < N; ++l)
+            v[l] = kn_combine_lanes<Op, 32, WIDTH>(v[l]);
+    if (rows::stores())
+        kn_store_planes<rows::PITCH>(rows::at(scratch, rows::own()), v);
+}
+
+// One of the values that rows have left, of the steps behind each other that they lie there of: which one it is, and its sum.
+template <int ROWS, int WIDTH, int N, class T> struct kn_column {
+    typedef kn_rows<ROWS, WIDTH, N, T> rows;
+    enum { ACROSS = WIDTH * rows::SIDE, PLANES = N / rows::SIDE };
+    int plane, at;
+    __device__ __forceinline__ kn_column(int number) : plane(number / ACROSS), at(number % ACROSS) {}
+    __device__ __forceinline__ int step() const { return plane / PLANES; }
+    __device__ __forceinline__ int lane() const { return at / rows::SIDE; }
+    __device__ __forceinline__ int element() const { return plane % PLANES * rows::SIDE + at % rows::SIDE; }
+    template <class Op> __device__ __forceinline__ T combined(const void *scratch) const
+    {
+        const T *const from = (const T *)scratch + plane * (rows::LEFT * ACROSS) + at;
+        T sum = from[0];
+#pragma unroll(sizeof(T) > 4 ? 4 : 8)
+        for (int row = 1; row < rows::LEFT; ++row)
+            sum = Op::of(sum, from[row * ACROSS]);
+        return sum;
+    }
+};
+
 // Over the ROWS threads of the block that share threadIdx.x % WIDTH, in order, each of their N values. All of them get the
 // results, or, if FIRST, at least those below WIDTH. Rows within a warp are combined by shuffles. Of the rows that remain
 // every fourth combines the next three with its own, until they are few enough for all threads to read, which takes shared
@@ -219,23 +270,13 @@ __device__ __forceinline__ void kn_combine_each(T (&v)[N], const T (&others)[N])
 template <class Op, int ROWS, int WIDTH, int N, bool FIRST = false, class T>
 __device__ __forceinline__ void kn_combine_rows(T (&v)[N], void *scratch)
 {
-    enum {
-        SIDE_BY_SIDE = WIDTH < 32 ? 32 / WIDTH : 1,
-        LEFT = ROWS / SIDE_BY_SIDE,
-        LAST = kn_rows_apart(LEFT),
-        SIDE = kn_plane_width(sizeof(T), N),
-        PITCH = LEFT * WIDTH
-    };
-    typedef kn_vec<T, SIDE> plane;
-    const int row = threadIdx.x / (SIDE_BY_SIDE * WIDTH), column = threadIdx.x % WIDTH;
-    plane *const all = (plane *)scratch + column, *const own = all + row * WIDTH;
-    const bool stores = SIDE_BY_SIDE == 1 || threadIdx.x % 32 < WIDTH;
-    if constexpr (SIDE_BY_SIDE > 1)
-#pragma unroll
-        for (int l = 0; l < N; ++l)
-            v[l] = kn_combine_lanes<Op, 32, WIDTH>(v[l]);
-    if (stores)
-        kn_store_planes<PITCH>(own, v);
+    typedef kn_rows<ROWS, WIDTH, N, T> rows;
+    enum { LEFT = rows::LEFT, LAST = kn_rows_apart(LEFT), SIDE = rows::SIDE, PITCH = rows::PITCH };
+    typedef typename rows::plane plane;
+    const int row = rows::own();
+    plane *const all = rows::at(scratch, 0), *const own = all + row * WIDTH;
+    const bool stores = rows::stores();
+    kn_store_row<Op, ROWS, WIDTH>(v, scratch);
     T next[N];
 #pragma unroll 1
     for (int step = 1;; step *= 4) {
