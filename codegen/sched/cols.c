@@ -14,9 +14,8 @@
 #include "codegen/sched/sched.h"
 
 /* Threads of blocks of tiles without reductions, which only synchronise: several small blocks keep memory busy. Twice
- * as many where a thread would have more than TILE_ELEMENTS, or COPIED_ELEMENTS that it copies one by one (measured:
- * docs/lab/transposed-tiles.md). */
-enum { BLOCK_OF_TILES = 256, TILE_ELEMENTS = 32, COPIED_ELEMENTS = 64 };
+ * as many where a thread would have more than TILE_ELEMENTS (measured: docs/lab/transposed-tiles.md). */
+enum { BLOCK_OF_TILES = 256, TILE_ELEMENTS = 32 };
 
 enum {
     WHOLE_BLOCK = 512,
@@ -166,22 +165,10 @@ static bool prefetches(const kn_phase *ph)
     return ph->how.cluster && ph->how.async && side > 1 && side <= LARGEST_SIDE;
 }
 
-/* Is all that is read for each element read through a tile, one by one? */
-static bool copies_by_elements(const kn_phase *ph)
-{
-    bool copies = true;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        copies = copies && (kn_value_at(ph, i)->kind != KN_V_LOAD ||
-                            kn_value_at(ph, i)->level != KN_ELEMENT || kn_transpose_of(ph, i));
-    for (int i = 0; i < ph->how.transposes.len; i++)
-        copies = copies && ph->how.transposes.data[i].vec == 1;
-    return copies;
-}
-
 static int block_of_tiles(const kn_phase *ph)
 {
-    const int most = BLOCK_OF_TILES * (copies_by_elements(ph) ? COPIED_ELEMENTS : TILE_ELEMENTS);
-    return kn_cols_width(ph) * ph->how.tile > most ? 2 * BLOCK_OF_TILES : BLOCK_OF_TILES;
+    bool large = kn_cols_width(ph) * ph->how.tile > BLOCK_OF_TILES * TILE_ELEMENTS;
+    return large ? 2 * BLOCK_OF_TILES : BLOCK_OF_TILES;
 }
 
 /* Rows of threads of a block. Where columns are short, so that each row would have few members and mostly wait to

@@ -23,7 +23,8 @@ enum {
     LONG_RUN = 256,   /* the same of what is read once, if that still makes MANY_TILES */
     MANY_TILES = 4,   /* tiles a multiprocessor */
     MOST_VECTOR = 8,  /* elements; every range of members is a multiple of it */
-    MOST_DENSE = 256, /* members of a dense tile */
+    MOST_DENSE = 128, /* members of a dense tile: others are too large to hide each other's loads */
+    LEAST_WORDS = 8,  /* members, of words of 4 bytes and more: fewer are read as quickly one by one */
     DENSE_BYTES =
         24 * 1024, /* of all tiles, where some are dense: several blocks share a multiprocessor */
     LEAST_DENSE_BYTES = 64, /* contiguous bytes of a straight access in such a tile */
@@ -187,6 +188,8 @@ static int dense_vector(const kn_site *at, const kn_phase *ph, const kn_access *
     const kn_buf *buf = &at->bufs[acc->buf];
     const int last = ph->nest.naxes - 1, bytes = kn_bytes(buf->dtype);
     int vec = 16 / bytes > MOST_VECTOR ? MOST_VECTOR : 16 / bytes;
+    if (bytes >= 4 && ph->nest.axes[last].extent < LEAST_WORDS)
+        return 0;
     if (ph->nest.ngroup != last || at->force->division == KN_DIVIDE_CLUSTER ||
         !is_dense_along(ph, acc, last - 1, last) || !kn_walks_all_as_one(&ph->nest, acc) ||
         (ph->how.split && ph->nest.reds.len > 0))
@@ -211,28 +214,6 @@ static void add_transpose(const kn_site *at, kn_phase *ph, int i, int vec, bool 
                             .of = store ? i - ph->nest.values.len : i,
                             .vec = vec,
                             .dense = dense}));
-}
-
-/* Widens tiles of loops that only copy from one order to another, by single elements, as far as there is room: until what they have of a
- * straight array is as long as of a transposed one. Others have registers for fewer, or are no quicker (measured:
- * docs/lab/transposed-tiles.md#wider-tiles). */
-static void widen_copies(kn_phase *ph, int least)
-{
-    enum { IDLE = 4 }; /* one part of so many */
-    bool copies = ph->nest.reds.len == 0 && ph->nest.ngroup == 1;
-    for (int i = 0; i < ph->nest.values.len; i++)
-        copies = copies && (!kn_whole_access(ph, i) || kn_transpose_of(ph, i));
-    for (int i = 0; i < ph->how.transposes.len; i++)
-        copies = copies && ph->how.transposes.data[i].vec == 1;
-    while (copies && 2 * kn_cols_width(ph) * least <= LONG_RUN) {
-        const int lanes = ph->how.lanes;
-        ph->how.lanes *= 2;
-        const int64_t slots = kn_round_up(ph->nest.groups, kn_cols_width(ph));
-        if (kn_tile_bytes(ph, 0) <= KN_MOST_TILE_BYTES && slots - ph->nest.groups <= slots / IDLE)
-            continue;
-        ph->how.lanes = lanes;
-        return;
-    }
 }
 
 /* Tiles of all members, if any of them is dense. As wide as there is room for, and so wide that a thread has several elements.
@@ -300,8 +281,6 @@ static void transpose_accesses(const kn_site *at, kn_phase *ph)
         if (kn_tile_bytes(ph, 0) > KN_MOST_TILE_BYTES)
             ph->how.transposes.len--;
     }
-    if (run == LONG_RUN)
-        widen_copies(ph, least);
     kn_schedule_as(at->arena, ph, ph->how.vec);
 }
 
