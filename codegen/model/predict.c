@@ -305,8 +305,16 @@ static bool works_alone(const kn_phase *ph, const kn_occupancy *s)
             !ph->how.mixed);
 }
 
-/* Waves of blocks that wait for each other, in a cluster or at the next grid barrier. The last wave may have few
- * blocks, but takes at least as long as one of them. */
+/* Does a wave take as long as one of its blocks: of those that wait for each other, in a cluster or at the next grid barrier, or that
+ * have all of a group of rows before they go on? */
+static bool takes_waves(const kn_model *m, const kn_phase *ph, const kn_occupancy *s)
+{
+    const bool keeps =
+        m->target->sm && ph->how.walk == KN_WALK_ROWS && !ph->how.mixed && keeps_loads(ph);
+    return keeps || s->cluster || ph->how.split;
+}
+
+/* Waves of blocks, of which the last may have few, but takes at least as long as one of them. */
 static double waves_until_all_are_done(const kn_occupancy *s, const kn_time *t)
 {
     double whole = floor(s->waves), left = s->waves - whole;
@@ -431,7 +439,7 @@ static kn_time phase_time(kn_model *m, const kn_phase *ph)
     double before =
         keeps_loads(ph) ? t.transfer * (1 - bytes.written / all) * waited(m, ph, &s, 0) : 0;
     t.waits += (t.work + before) / s.blocks_a_unit;
-    if (s.cluster || ph->how.split) {
+    if (takes_waves(m, ph, &s)) {
         double longer = waves_until_all_are_done(&s, &t) / s.waves;
         double *parts[] = {&t.memory, &t.cache,    &t.transfer, &t.work,
                            &t.waits,  &t.combines, &t.machine};

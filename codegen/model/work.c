@@ -175,19 +175,21 @@ static double transposing(const kn_model *m, const kn_phase *ph)
            (double)kn_round_up(ph->nest.groups, width) / groups;
 }
 
-/* Elements that lanes have steps for, by each that there is: of whole planes; of vectors by run, which the lanes of a warp mostly do not share
- * evenly, and of edges, of which a lane has one a step. Warps without any pass by. An edge that rescales what was summed takes as
- * long as a vector does. */
+/* Elements that lanes have steps for, by each that there is: of whole planes; of the vectors of rows, which the lanes of a warp mostly
+ * do not share evenly, and of edges by run, of which a lane has one a step. Warps without any pass by. An edge that rescales what was
+ * summed takes as long as a vector does. */
 static double used_lanes(const kn_phase *ph)
 {
     if (ph->how.planes)
         return (double)kn_threads_step(ph) / kn_phase_step(ph);
-    if (!ph->how.by_run || ph->how.split)
+    const bool divided = ph->how.split || (ph->how.cluster && !ph->how.by_run);
+    if (ph->how.walk != KN_WALK_ROWS || divided || ph->how.unaligned || ph->how.linear ||
+        ph->nest.members == 0)
         return 1;
     const double members = (double)ph->nest.members, lanes = least(ph->how.tpg, WARP),
-                 runs = (double)kn_phase_runs(ph),
-                 vectors = runs * (double)kn_phase_whole(ph) / ph->how.vec,
-                 edges = runs * (double)kn_phase_edges(ph),
+                 vectors = ceil((double)kn_phase_counted(ph) / ph->how.vec),
+                 edges =
+                     ph->how.by_run ? (double)kn_phase_runs(ph) * (double)kn_phase_edges(ph) : 0,
                  edge = kn_has_state(ph, KN_STATE_PEAK) ? ph->how.vec : 1;
     return lanes * (ceil(vectors / lanes) * ph->how.vec + ceil(edges / lanes) * edge) / members;
 }
@@ -226,7 +228,7 @@ double kn_model_additions(kn_model *m, const kn_phase *ph)
     }
     for (int i = 0; i < ph->nest.reds.len; i++)
         sum += accumulating(ph, i) * (ph->nest.reds.data[i].dtype == KN_F64 ? DOUBLE : 1);
-    sum *= used_lanes(ph);
+    sum *= gpu ? used_lanes(ph) : 1;
     int more = kn_stepped_axes(ph) - 1 - ph->how.planes;
     const double full = ph->how.full ? (double)ph->how.full / ph->how.steps : 0;
     double step = full * FULL_COST + (1 - full) * STEP_COST +
@@ -274,12 +276,13 @@ double kn_model_all_additions(kn_model *m, const kn_phase *ph)
     double members = (double)ph->nest.members,
            testing = m->target->sm ? kn_model_compacting_blocks(ph) : 1;
     const double groups = (double)ph->nest.groups;
-    /* what divides a group waits for others, in the meantime */
+    /* what divides a group over the machine waits for others, in the meantime */
     const bool rows = m->target->sm && ph->how.walk == KN_WALK_ROWS && !ph->how.mixed &&
-                      !ph->how.cluster && !ph->how.split && !ph->how.last_block;
+                      !ph->how.split && !ph->how.last_block;
+    const double threads = ph->how.tpg * (ph->how.cluster ? (double)ph->num.splits : 1);
     const bool cpu_rows = !m->target->sm && ph->how.walk == KN_WALK_ROWS && ph->nest.ngroup > 0;
     return lanes_of(m, ph) * members * kn_model_part_found(ph) * kn_model_additions(m, ph) +
-           (rows       ? groups * ph->how.tpg * additions_a_group(ph)
+           (rows       ? groups * threads * additions_a_group(ph)
             : cpu_rows ? groups * ph->nest.nsweeps * of_a_row(ph)
                        : 0) +
            (ph->how.scatter_sum ? testing * members * COMPACT_COST : 0);

@@ -198,7 +198,7 @@ static bool takes_few_members(const loop_site *s)
 static int most_bytes(const loop_site *s)
 {
     const kn_schedule *how = &s->ph->how;
-    return how->walk != KN_WALK_COLS && (takes_few_members(s) || how->last_block) ? FEW_BYTES : 0;
+    return how->walk != KN_WALK_COLS && takes_few_members(s) ? FEW_BYTES : 0;
 }
 
 /* What a step takes of an element, in additions. */
@@ -296,8 +296,10 @@ static bool loads_shifted(const loop_site *s)
 static kn_batch choose_batch(const loop_site *s, const kn_sweep_loop *l)
 {
     bool contiguous = s->ph->nest.reds.len == 1 && may_be_contiguous(s, l);
-    bool counted =
-        kn_by_block(s->ph) && !l->backwards && !s->ph->local && !is_mostly_remainder(s, l);
+    /* those of a batch rescale what was summed once */
+    const bool together = s->ph->how.vec == 1 && kn_has_state(s->ph, KN_STATE_PEAK);
+    bool counted = kn_by_block(s->ph) && !l->backwards && !s->ph->local && !together &&
+                   !is_mostly_remainder(s, l);
     const bool alone = counted ? !s->on_chip && !contiguous : s->on_chip;
     if (l->unroll == 1 || (takes_few_members(s) && s->ph->how.walk == KN_WALK_ROWS) ||
         (alone && !loads_shifted(s)) || !may_batch(s))

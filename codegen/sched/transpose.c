@@ -24,7 +24,8 @@ enum {
     MANY_TILES = 4,   /* tiles a multiprocessor */
     MOST_VECTOR = 8,  /* elements; every range of members is a multiple of it */
     MOST_DENSE = 128, /* members of a dense tile: others are too large to hide each other's loads */
-    LEAST_WORDS = 8,  /* members, of words of 4 bytes and more: fewer are read as quickly one by one */
+    LEAST_WORDS =
+        8, /* members, of words of 4 bytes and more: fewer are read as quickly one by one */
     DENSE_BYTES =
         24 * 1024, /* of all tiles, where some are dense: several blocks share a multiprocessor */
     LEAST_DENSE_BYTES = 64, /* contiguous bytes of a straight access in such a tile */

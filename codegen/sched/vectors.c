@@ -167,6 +167,16 @@ static bool vectors_fit(const kn_site *at, kn_phase *ph, int va, int vec)
     return fits;
 }
 
+/* Bytes that a multiprocessor's cache gives while memory gives one, about (measured: docs/lab/near-arrays.md). */
+enum { NEAR_RATE = 8 };
+
+/* Does a multiprocessor's cache keep up with what it reads `near` bytes an element for, while `moved` bytes come from memory?
+ * The last sweep of a row mostly reads all of the former, and the first all of the latter. */
+static bool near_keeps_up_with_rows(int near, int moved)
+{
+    return 4 * near <= 3 * NEAR_RATE * moved;
+}
+
 /* Is `acc` as misaligned, in each group, as `first`? Sets *first if it is NULL. What is the same for all groups is
  * accessed by elements: it is small, and cached. */
 static bool is_misaligned_alike(const kn_phase *ph, const kn_access *acc, const kn_buf *buf,
@@ -185,7 +195,8 @@ static bool is_misaligned_alike(const kn_phase *ph, const kn_access *acc, const 
 }
 
 /* Unaligned rows go by vectors too, if all arrays are misaligned alike: a row of 50257 floats by vectors of 4, except
- * for the first and the last. Only long rows, which registers could not keep element by element. */
+ * for the first and the last. Only long rows, which registers could not keep element by element, and whose vectors are no wider
+ * than what is read beside them by elements can follow. */
 static bool unaligned_fits(kn_phase *ph, const int *align, const kn_buf *bufs,
                            const kn_target *target)
 {
@@ -195,11 +206,19 @@ static bool unaligned_fits(kn_phase *ph, const int *align, const kn_buf *bufs,
         !kn_phase_one_run(ph) || kn_phase_in_order(ph) || !is_long(ph, target))
         return false;
     bool fits = true;
+    int near = 0, moved = 0; /* an element, in bytes */
     for (int i = 0; fits && i < kn_accesses(ph); i++) {
         const kn_access *acc = kn_element_access(ph, i);
-        fits = !acc || is_misaligned_alike(ph, acc, &bufs[acc->buf], align[acc->buf], &first);
+        if (!acc || acc->stride[ph->nest.naxes - 1] == 0)
+            continue;
+        const int bytes = kn_bytes(bufs[acc->buf].dtype);
+        if (kn_access_varies(acc, 0, ph->nest.ngroup))
+            moved += bytes;
+        else
+            near += bytes;
+        fits = is_misaligned_alike(ph, acc, &bufs[acc->buf], align[acc->buf], &first);
     }
-    return fits && first;
+    return fits && first && near_keeps_up_with_rows(near * ph->how.vec, moved);
 }
 
 /* Is it the same for all indices of some axis that has several? */
@@ -285,9 +304,6 @@ static bool accumulates_much(const kn_phase *ph, const kn_target *target)
 /* Arrays up to this are in the caches of a multiprocessor; the most bytes of a vector that is read by elements: those of
  * neighbouring lanes are neighbours then, so that few lines are read again for each element. */
 enum { NEAR_BYTES = 64 * 1024, SCALARISED_BYTES = 8 };
-
-/* Bytes that a multiprocessor's cache gives while memory gives one, about (measured: docs/lab/near-arrays.md). */
-enum { NEAR_RATE = 8 };
 
 /* Bytes of all that a value can read. */
 static double bytes_of_all(const kn_site *at, const kn_phase *ph, int value)
@@ -433,13 +449,6 @@ static bool is_near(const kn_site *at, const kn_phase *ph, int i)
     return i < ph->nest.values.len && bytes_of_all(at, ph, i) <= NEAR_BYTES;
 }
 
-/* Does a multiprocessor's cache keep up with what it reads `near` bytes an element for, while `vectors` bytes come from memory?
- * The last sweep of a row mostly reads all of the former, and the first all of the latter. */
-static bool near_of_run_keeps_up(int near, int vectors)
-{
-    return 4 * near <= 3 * NEAR_RATE * vectors;
-}
-
 bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec, int aligned)
 {
     const kn_access *leader = leader_of(at, ph, vec);
@@ -462,8 +471,8 @@ bool kn_schedule_by_run(const kn_site *at, kn_phase *ph, int vec, int aligned)
         }
     }
     kn_arena_back(at->arena, here);
-    fits =
-        fits && s.vectors > 0 && s.vectors >= s.scalarised && near_of_run_keeps_up(near, s.vectors);
+    fits = fits && s.vectors > 0 && s.vectors >= s.scalarised &&
+           near_keeps_up_with_rows(near, s.vectors);
     ph->how.by_run = fits ? aligned : 0;
     if (ph->how.by_run)
         kn_schedule_as(at->arena, ph, vec);

@@ -69,7 +69,8 @@ const kn_phase *kn_shaped_by_run(kn_planner *p, kn_shaped *s)
     at.arena = p->shapes->arena;
     kn_phase host; /* the last; local ones follow it */
     s->by_run = s->phases;
-    if (kn_schedule_runs(&at, &s->phases[s->n - 1], &host)) {
+    if (kn_schedule_runs(&at, &s->phases[s->n - 1], &host) ||
+        kn_schedule_narrower(&at, &s->phases[s->n - 1], &host)) {
         kn_phase *with = kn_alloc_copy(at.arena, s->phases, sizeof *with * (size_t)s->n);
         with[s->n - 1] = host;
         s->by_run = with;
