@@ -120,6 +120,12 @@ bool kn_has_dense_tile(const kn_phase *p)
     return dense;
 }
 
+bool kn_may_be_dense(const kn_phase *p, const kn_transpose *t)
+{
+    return p->how.walk == KN_WALK_COLS && !t->in_registers && p->how.tile >= p->nest.members &&
+           p->num.splits <= 1 && kn_cols_width(p) * p->nest.members % t->vec == 0;
+}
+
 int kn_transpose_side(const kn_phase *p)
 {
     int side = 1;

@@ -350,6 +350,8 @@ static inline const kn_transpose *kn_transpose_of_store(const kn_phase *p, int s
 static inline bool kn_in_registers(const kn_transpose *t) { return t && t->in_registers; }
 static inline bool kn_in_tile(const kn_transpose *t) { return t && !t->in_registers; }
 bool kn_has_dense_tile(const kn_phase *p);
+/* Can tiles of the phase be dense as t says: of whole groups, each tile beginning where a vector does? */
+bool kn_may_be_dense(const kn_phase *p, const kn_transpose *t);
 /* The access that is transposed, and the type of its elements. */
 static inline const kn_access *kn_transposed_access(const kn_phase *p, const kn_transpose *t)
 {

@@ -96,8 +96,7 @@ static kn_status verify_tile(const kn_kernel *k, int p)
     if (kn_phase_in_order(ph))
         return broken(k, p, "tiles do not combine members in order");
     for (int i = 0; i < ph->how.transposes.len; i++)
-        if (ph->how.transposes.data[i].dense &&
-            (ph->how.walk != KN_WALK_COLS || ph->how.tile < ph->nest.members || ph->num.splits > 1))
+        if (ph->how.transposes.data[i].dense && !kn_may_be_dense(ph, &ph->how.transposes.data[i]))
             return broken(k, p, "a dense tile has all members of whole groups");
     if (ph->how.walk == KN_WALK_ROWS &&
         (ph->how.tile < ph->nest.members || kn_by_block(ph) || ph->how.split || ph->how.mixed))

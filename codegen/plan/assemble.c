@@ -314,7 +314,7 @@ static void add_phases(kn_planner *p, kn_kernel *k, int from, int to)
         p->phases.data[i].no_cluster =
             (hosts > 1 && keeps) || (!given_text(p) && kn_kernel_in_clusters(k));
         kn_shaped *s = kn_shape(p, &p->phases.data[first], i - first + 1, hosts == 1);
-        const kn_phase *phases = kn_shaped_by_run(p, s);
+        const kn_phase *phases = kn_shaped_with_other_vectors(p, s);
         for (int j = 0; j < s->n; j++)
             kn_push(p->arena, &k->phases, kn_phase_copy(p->arena, &phases[j]));
         first = i + 1;

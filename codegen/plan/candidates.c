@@ -127,6 +127,16 @@ static kn_status try_one(finding *f, const kn_allocator *from)
     return status;
 }
 
+/* Tries what a program may not have: pieces of arrays, or a reshape that takes a copy. */
+static kn_status try_if_possible(finding *f, const kn_allocator *from)
+{
+    const kn_status status = try_one(f, from);
+    if (status != KN_ARGUMENT)
+        return status;
+    kn_clear_error();
+    return KN_OK;
+}
+
 static kn_status try_changes(finding *f, int changes, const kn_allocator *from)
 {
     for (int t = 0; t < COUNT(threads); t++)
@@ -157,7 +167,7 @@ static kn_status try_others(finding *f, const kn_allocator *from)
     for (int i = 0; i < COUNT(others) && !f->problem->force.text; i++) {
         f->force = f->problem->force;
         if (add_other(&f->force, &others[i]))
-            KN_TRY(try_one(f, from));
+            KN_TRY(try_if_possible(f, from));
     }
     return KN_OK;
 }
@@ -170,11 +180,7 @@ static kn_status try_undone(finding *f, const kn_allocator *from)
     for (int i = 0; i < f->merges && i < KN_MOST_UNDONE && may; i++) {
         f->force = *own;
         f->force.undone = (uint64_t)1 << i;
-        kn_status status = try_one(f, from);
-        if (status == KN_ARGUMENT) /* where a reshape takes a copy */
-            kn_clear_error();
-        else if (status != KN_OK)
-            return status;
+        KN_TRY(try_if_possible(f, from));
     }
     return KN_OK;
 }

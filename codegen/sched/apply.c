@@ -32,7 +32,7 @@ static kn_status keeps_shape(int p, const kn_phase *ph, const kn_phase_schedule 
     RULE(shaped->linear == how->linear, "linear vectors are the planner's");
     RULE(shaped->by_run == how->by_run, "whether vectors go by run is the planner's");
     RULE(shaped->packed == how->packed, "which rows are packed follows from their runs");
-    RULE(!how->packed || (shaped->lanes == how->lanes && shaped->tpg == how->tpg &&
+    RULE(!how->packed || (!how->cluster && shaped->lanes == how->lanes && shaped->tpg == how->tpg &&
                           shaped->steps == how->steps && s->num.pack == ph->num.pack),
          "how rows are packed is the planner's");
     RULE(shaped->tile == how->tile, "tiles are the planner's");
@@ -95,6 +95,8 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
                  how->resident || how->mixed;
     RULE(is_power_of_two(how->vec) && (fixed ? how->vec == shaped_vec : shaped_vec % how->vec == 0),
          "vectors are no wider than extents, strides and alignments allow");
+    if (how->cluster)
+        KN_TRY(legal_cluster(p, at, k, ph));
     if (how->walk == KN_WALK_FLAT) {
         RULE(how->tpg == 1 && is_power_of_two(how->unroll) && how->unroll <= 8,
              "a flat walk has 1, 2, 4 or 8 steps' loads in flight");
@@ -117,8 +119,6 @@ static kn_status legal_map(int p, const kn_site *at, const kn_kernel *k, const k
     else
         RULE(is_power_of_two(how->lanes) && (int64_t)how->tpg * how->lanes == k->threads,
              "rows times lanes of columns are the block");
-    if (how->cluster)
-        KN_TRY(legal_cluster(p, at, k, ph));
     RULE(!how->rest_in_registers || ph->num.chunk - ph->num.in_shared <= how->steps * side,
          "all steps together have all that is not in shared memory");
     RULE(how->walk != KN_WALK_ROWS || !how->tile || how->tpg <= 32,

@@ -1,5 +1,5 @@
-/* Narrower vectors of rows that registers hold: where lanes do not share the widest ones of a group evenly, as 32 lanes 24 vectors of 8,
- * and take time to compute, those of half as many elements may leave fewer of them idle. */
+/* Narrower vectors of rows that registers hold: where lanes do not share the widest ones of a group evenly, as 32 lanes
+ * 24 vectors of 8, and take time to compute, those of half as many elements may leave fewer of them idle. */
 #include "codegen/model/resources.h"
 #include "codegen/sched/sched.h"
 

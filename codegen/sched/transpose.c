@@ -24,8 +24,7 @@ enum {
     MANY_TILES = 4,   /* tiles a multiprocessor */
     MOST_VECTOR = 8,  /* elements; every range of members is a multiple of it */
     MOST_DENSE = 128, /* members of a dense tile: others are too large to hide each other's loads */
-    LEAST_WORDS =
-        8, /* members, of words of 4 bytes and more: fewer are read as quickly one by one */
+    LEAST_WORDS = 8,  /* the least, of 4 bytes and more: fewer are read as quickly one by one */
     DENSE_BYTES =
         24 * 1024, /* of all tiles, where some are dense: several blocks share a multiprocessor */
     LEAST_DENSE_BYTES = 64, /* contiguous bytes of a straight access in such a tile */
@@ -120,8 +119,8 @@ static int transposed_axis(const kn_phase *ph, const kn_buf *bufs)
     return best;
 }
 
-/* Could the last axis stay the members, so that what is contiguous along it has dense tiles, and what is along the one before is walked
- * in order? */
+/* Could the last axis stay the members, so that what is contiguous along it has dense tiles, and what is along the
+ * one before is walked in order? */
 static bool suits_dense_rows(const kn_phase *ph)
 {
     const int last = ph->nest.naxes - 1;
@@ -217,11 +216,22 @@ static void add_transpose(const kn_site *at, kn_phase *ph, int i, int vec, bool 
                             .dense = dense}));
 }
 
+/* Are all tiles possible, with a block's shared memory? */
+static bool are_possible(const kn_phase *ph)
+{
+    bool fit = kn_tile_bytes(ph, 0) <= KN_MOST_TILE_BYTES;
+    for (int i = 0; i < ph->how.transposes.len; i++)
+        fit = fit && (!ph->how.transposes.data[i].dense ||
+                      kn_may_be_dense(ph, &ph->how.transposes.data[i]));
+    return fit;
+}
+
 /* Tiles of all members, if any of them is dense. As wide as there is room for, and so wide that a thread has several elements.
- * False: none is, or members are too few for that, or too many for half a line of groups. */
+ * False: none is, or members are too few for that, or too many for LEAST_DENSE_BYTES of groups. */
 static bool transpose_densely(const kn_site *at, kn_phase *ph)
 {
     enum { PART = 16, SMALL_PART = 4, THREADS = 256, STEPS = 8 };
+    const int most = at->force->max_threads;
     bool any = false;
     int least = SECTOR;
     for (int i = 0; i < kn_accesses(ph); i++) {
@@ -239,14 +249,15 @@ static bool transpose_densely(const kn_site *at, kn_phase *ph)
             least = kn_bytes(at->bufs[acc->buf].dtype);
     }
     ph->how.tile = (int)kn_round_up(ph->nest.members, ph->nest.members < PART ? SMALL_PART : PART);
-    while (any && ph->how.lanes < THREADS && ph->how.tile * ph->how.lanes < STEPS * THREADS)
+    while (any && ph->how.lanes < THREADS && (!most || 2 * ph->how.lanes <= most) &&
+           ph->how.tile * ph->how.lanes < STEPS * THREADS)
         ph->how.lanes *= 2;
     any = any && ph->how.tile * kn_cols_width(ph) >= STEPS * THREADS;
     while (any && kn_tile_bytes(ph, 0) > DENSE_BYTES && ph->how.lanes > 1)
         ph->how.lanes /= 2;
     if (THREADS / ph->how.lanes > PART) /* as many members as all threads have in whole steps */
         ph->how.tile = (int)kn_round_up(ph->how.tile, THREADS / ph->how.lanes);
-    if (any && kn_cols_width(ph) * least >= LEAST_DENSE_BYTES)
+    if (any && kn_cols_width(ph) * least >= LEAST_DENSE_BYTES && are_possible(ph))
         return true;
     ph->how.transposes.len = 0;
     ph->how.lanes = KN_COLS_LANES;
@@ -424,8 +435,8 @@ const char *kn_broken_transpose(const kn_site *at, const kn_phase *ph, const kn_
         if (widest == 0 || t->vec < 1 || widest % t->vec != 0)
             return "what is transposed in tiles is contiguous along their members, by vectors no "
                    "wider than its strides allow";
-        if (t->dense && (ph->how.tile < ph->nest.members || ph->num.splits > 1))
-            return "a dense tile has all members of its groups";
+        if (t->dense && !kn_may_be_dense(ph, t))
+            return "a dense tile has all members of its groups, and begins where a vector does";
         if (t->in_registers && (!on_chip || !t->store || t->vec == 1))
             return "registers transpose stores by vectors, of columns that the planner has on chip";
         if (before && t->in_registers != before->in_registers)

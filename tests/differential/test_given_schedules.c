@@ -64,7 +64,7 @@ static const struct {
     {"def p(x: f32[N, C], y: f32[M, D]):\n    return max(x, axis=1), softmax(y, axis=1)\n",
      "N=9 C=3000 M=5 D=4001", NULL},
 };
-enum { SOFTMAX = 1, DEVIATIONS = 7, PACKED = 8, TILES = 18 };
+enum { FLAT = 0, SOFTMAX = 1, DEVIATIONS = 7, PACKED = 8, TILES = 18 };
 enum { UNDONE = EFFORT(80, 10), ELEMENTS = 6000 }; /* programs whose merges are undone */
 enum { PROGRAMS = sizeof programs / sizeof *programs, CHANGED = EFFORT(8, 2), MOST_EDITS = 3 };
 
@@ -390,6 +390,10 @@ static void test_refused(void **state)
          "a computed value is held since", DEVIATIONS},
         {"threads 256: cols tpg 5 lanes 49 vec 4 steps 7 pack 3 packed, hold v0 registers",
          "how rows are packed", PACKED},
+        {"threads 256: cols tpg 5 lanes 49 vec 4 steps 7 pack 4 packed, cluster 2 of 784, hold v0 "
+         "registers",
+         "how rows are packed", PACKED},
+        {"threads 64: flat tpg 1 vec 4 unroll 2, cluster 2", "clusters share groups", FLAT},
         {"threads 64: rows tpg 32 vec 4 steps 2, hold v0 registers sweep 1",
          "a load is held from the first sweep", DEVIATIONS},
         {"threads 256: cols tpg 16 lanes 16 vec 4 tile 64, split, transpose v1_y by 3",

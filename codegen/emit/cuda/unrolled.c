@@ -129,7 +129,7 @@ static void load_steps(kn_cuda_writer *w, const kn_cuda_unrolled *u)
     for (int i = 0; i < w->ph->nest.values.len; i++)
         if (kn_cuda_keeps_now(w, i))
             kn_cuda_declare_kept(w, kn_cuda_holder(w, i), u->steps);
-    declare_around(w, u->steps);
+    declare_around(w, u->from ? w->ph->how.steps : u->steps);
     if (are_any(w, is_in_memory))
         move_steps(w, u, is_in_memory, kn_cuda_kept_loads);
     if (are_any(w, is_resident_already)) {

@@ -16,7 +16,7 @@ typedef KN_VEC(int) kn_layouts; /* types and alignments of buffers */
 /* Raw phases, local ones and their host, and what they look like normalised and shaped. */
 typedef struct kn_shaped {
     const kn_phase *raw, *phases;
-    const kn_phase *by_run; /* kn_shaped_by_run(); NULL: not asked for yet */
+    const kn_phase *other_vectors; /* kn_shaped_with_other_vectors(); NULL: not asked for yet */
     int n;
     bool alone;
     kn_layouts layouts;
@@ -121,9 +121,9 @@ bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn
 const kn_strides *kn_strides_reshape(kn_planner *p, const kn_node *n, const kn_strides *from);
 /* shape.c: shapes n raw phases of the planner. */
 kn_shaped *kn_shape(kn_planner *p, const kn_phase *phases, int n, bool alone);
-/* shape.c: the same, with vectors by run where these are quicker: what kernels are made of. Passes decide by what they are
+/* shape.c: the same, with vectors by run or narrower ones where these are quicker: what kernels are made of. Passes decide by what they are
  * without, whose elements may also be held. */
-const kn_phase *kn_shaped_by_run(kn_planner *p, kn_shaped *shaped);
+const kn_phase *kn_shaped_with_other_vectors(kn_planner *p, kn_shaped *shaped);
 /* preview.c: a phase by itself as it would be shaped, to base decisions on; and the ranges that its members would be
  * split into. */
 kn_shaped *kn_preview(kn_planner *p, const kn_phase *phase);

@@ -61,21 +61,21 @@ static kn_phase *shaped(const kn_site *at, const kn_phase *raw, int n, bool alon
     return phases;
 }
 
-const kn_phase *kn_shaped_by_run(kn_planner *p, kn_shaped *s)
+const kn_phase *kn_shaped_with_other_vectors(kn_planner *p, kn_shaped *s)
 {
     kn_site at = kn_planner_site(p);
-    if (s->by_run)
-        return s->by_run;
+    if (s->other_vectors)
+        return s->other_vectors;
     at.arena = p->shapes->arena;
     kn_phase host; /* the last; local ones follow it */
-    s->by_run = s->phases;
+    s->other_vectors = s->phases;
     if (kn_schedule_runs(&at, &s->phases[s->n - 1], &host) ||
         kn_schedule_narrower(&at, &s->phases[s->n - 1], &host)) {
         kn_phase *with = kn_alloc_copy(at.arena, s->phases, sizeof *with * (size_t)s->n);
         with[s->n - 1] = host;
-        s->by_run = with;
+        s->other_vectors = with;
     }
-    return s->by_run;
+    return s->other_vectors;
 }
 
 kn_shaped *kn_shape(kn_planner *p, const kn_phase *raw, int n, bool alone)

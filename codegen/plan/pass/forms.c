@@ -39,8 +39,8 @@ static bool is_quicker_online(kn_planner *p, const kn_phase *online, const kn_ph
 {
     const kn_site at = kn_planner_site(p);
     return !p->problem->invariant && online->nest.nsweeps == 1 &&
-           kn_predict_phase_ns(&at, kn_shaped_by_run(p, kn_preview(p, online))) <
-               kn_predict_phase_ns(&at, kn_shaped_by_run(p, kn_preview(p, as_written)));
+           kn_predict_phase_ns(&at, kn_shaped_with_other_vectors(p, kn_preview(p, online))) <
+               kn_predict_phase_ns(&at, kn_shaped_with_other_vectors(p, kn_preview(p, as_written)));
 }
 
 /* The online form saves a sweep over memory, and saves shared memory if no later sweep reads the group. Where registers
