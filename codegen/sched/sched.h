@@ -87,8 +87,8 @@ bool kn_schedule_by_run(const kn_site *at, kn_phase *phase, int vec, int aligned
 /* *by_run: a copy of the shaped phase whose vectors go by run, if that is possible and predicted to be quicker. Else false. */
 bool kn_schedule_runs(const kn_site *at, const kn_phase *phase, kn_phase *by_run);
 
-/* *narrower: a copy of the shaped phase by narrower vectors, if its lanes share those more evenly and it is predicted to be quicker so. Else
- * false. */
+/* *narrower: a copy of the shaped phase by narrower vectors, if its lanes share those more evenly and it is predicted to
+ * be quicker so. Else false. */
 bool kn_schedule_narrower(const kn_site *at, const kn_phase *ph, kn_phase *narrower);
 
 /* Lets the vectors of a shaped mixed phase go by run, if that is possible and predicted to be quicker. What it has of parts later

@@ -477,8 +477,8 @@ static double traffic(const kn_phase *ph, const kn_buf *bufs)
     return total * slots / ((double)ph->nest.groups * (double)ph->nest.members);
 }
 
-/* Of elementwise phases, whose schedule this completes, by predicted time too: small arrays wait less without tiles. Dense tiles have to be clearly
- * quicker, for what neighbours have of a sector the caches have as well (measured:
+/* Of elementwise phases, whose schedule this completes, by predicted time too: small arrays wait less without tiles.
+ * Dense tiles have to be clearly quicker, for what neighbours have of a sector the caches have as well (measured:
  * docs/lab/transposed-tiles.md#tiles-that-are-one-piece-of-memory). */
 static bool pays(const kn_site *at, const kn_phase *tiled, const kn_phase *ph)
 {

@@ -7,11 +7,6 @@
  * Threads that are neighbours along the groups then access the tile as many elements apart as a group has members. */
 #include "codegen/emit/cuda/writer.h"
 
-static const kn_buf *array_of(const kn_cuda_writer *w, const kn_transpose *t)
-{
-    return &w->k->bufs.data[kn_transposed_access(w->ph, t)->buf];
-}
-
 /* Where the tile begins in memory. */
 static const char *place(kn_cuda_writer *w, const kn_transpose *t)
 {
@@ -19,7 +14,7 @@ static const char *place(kn_cuda_writer *w, const kn_transpose *t)
     for (int a = 0; a < w->ph->nest.naxes; a++)
         acc.kind[a] = KN_STRIDE_ZERO;
     return kn_cuda_printed(w, "%s + ((kn_index)(tile * %d) * (kn_index)members + (%s))",
-                           array_of(w, t)->name, kn_cols_width(w->ph),
+                           kn_cuda_array_of(w, t)->name, kn_cols_width(w->ph),
                            kn_cuda_offset(w, &acc, t->store ? 'o' : 'v', t->of, NULL));
 }
 
@@ -29,7 +24,7 @@ static void open_vectors(kn_cuda_writer *w, const kn_transpose *t, int at_once)
     const int threads = w->k->threads, all = kn_cols_width(w->ph) * w->ph->how.tile,
               steps = (all + t->vec * threads - 1) / (t->vec * threads);
     kn_cuda_line(w, "%s%s *const at = %s;", t->store ? "" : "const ",
-                 kn_cuda_type(array_of(w, t)->dtype), place(w, t));
+                 kn_cuda_type(kn_cuda_array_of(w, t)->dtype), place(w, t));
     kn_putf(w->t, "#pragma unroll %d\n", at_once < steps ? at_once : steps);
     kn_cuda_open(w, "for (int step = 0; step < %d; ++step)", steps);
     kn_cuda_line(w, "const int j = (step * %d + threadIdx.x) * %d;", threads, t->vec);
@@ -47,7 +42,7 @@ static const char *elements(kn_cuda_writer *w)
  * the last member read and do not use. */
 void kn_cuda_load_dense(kn_cuda_writer *w, const kn_transpose *t)
 {
-    const char *tile = kn_cuda_tile(w, t), *type = kn_cuda_type(array_of(w, t)->dtype);
+    const char *tile = kn_cuda_tile(w, t), *type = kn_cuda_type(kn_cuda_array_of(w, t)->dtype);
     kn_cuda_block(w, "");
     kn_cuda_line(w, "const int all = %d * (int)members, there = whole ? all : %s;",
                  kn_cols_width(w->ph), elements(w));

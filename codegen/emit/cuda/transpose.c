@@ -7,8 +7,8 @@
  *       the steps: transposed loads and stores access the tile; barrier
  *       transposed stores: tile to memory, neighbouring threads along the members; barrier
  *
- * A tile has one row of groups for each member, and padding after each row: kn_tile_pitch(). Its memory is used by the
- * combines after the loop.
+ * A tile has one row of groups for each member, and padding after each row: kn_tile_pitch(). Only dense ones lie as in
+ * memory: dense.c. A tile's memory is used by the combines after the loop.
  *
  * Rows have tiles too, of transposed loads: of all groups that a block takes at a time with all of their members, so that
  * they are loaded once for all sweeps. Such a tile has one row of members for each group, and threads read it by vectors.
@@ -20,15 +20,14 @@
 #include "codegen/emit/cuda/writer.h"
 #include "codegen/model/resources.h"
 
-/* The array of a transposed access, and the C type of its elements. */
-static const kn_buf *array_of(const kn_cuda_writer *w, const kn_transpose *t)
+const kn_buf *kn_cuda_array_of(const kn_cuda_writer *w, const kn_transpose *t)
 {
     return &w->k->bufs.data[kn_transposed_access(w->ph, t)->buf];
 }
 
 static const char *type_of(const kn_cuda_writer *w, const kn_transpose *t)
 {
-    return kn_cuda_type(array_of(w, t)->dtype);
+    return kn_cuda_type(kn_cuda_array_of(w, t)->dtype);
 }
 
 /* Does this sweep load, or store, through this tile? */
@@ -53,7 +52,7 @@ void kn_cuda_declare_tiles(kn_cuda_writer *w)
             continue;
         kn_cuda_line(w, "%s *const %s = (%s *)(%s + %d);", type_of(w, t), kn_cuda_tile(w, t),
                      type_of(w, t), dynamic ? "(unsigned char *)dynamic" : "scratch", at);
-        at += kn_tile_bytes_of(w->ph, kn_bytes(array_of(w, t)->dtype), w->k->threads);
+        at += kn_tile_bytes_of(w->ph, kn_bytes(kn_cuda_array_of(w, t)->dtype), w->k->threads);
     }
 }
 
@@ -177,7 +176,7 @@ static bool is_contiguous(const kn_cuda_writer *w, const kn_transpose *t)
 static void open_tile_vectors(kn_cuda_writer *w, const kn_transpose *t)
 {
     const tile_lanes by = lanes_of(w, t);
-    const int pitch = kn_tile_pitch(w->ph, kn_bytes(array_of(w, t)->dtype));
+    const int pitch = kn_tile_pitch(w->ph, kn_bytes(kn_cuda_array_of(w, t)->dtype));
     if (is_contiguous(w, t)) {
         kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "from");
         kn_cuda_line(w, "const kn_index begins = at + %s + first;", part_of_offset(w, t, true));
@@ -195,15 +194,17 @@ static const char *address_of_members(kn_cuda_writer *w, const kn_transpose *t, 
 {
     kn_cuda_line(w, "const kn_count i = %s;", i);
     kn_cuda_decompose(w, w->ph->nest.ngroup, w->ph->nest.naxes, "i");
-    return kn_cuda_printed(w, "%s + (at + %s)", array_of(w, t)->name, part_of_offset(w, t, true));
+    return kn_cuda_printed(w, "%s + (at + %s)", kn_cuda_array_of(w, t)->name,
+                           part_of_offset(w, t, true));
 }
 
 /* The address of the vector at member m, which is there. */
 static const char *address_of_vector(kn_cuda_writer *w, const kn_transpose *t)
 {
-    return is_contiguous(w, t) ? kn_cuda_printed(w, "%s + begins + part * %d", array_of(w, t)->name,
-                                                 members_between(w, t))
-                               : address_of_members(w, t, "from + m");
+    return is_contiguous(w, t)
+               ? kn_cuda_printed(w, "%s + begins + part * %d", kn_cuda_array_of(w, t)->name,
+                                 members_between(w, t))
+               : address_of_members(w, t, "from + m");
 }
 
 /* The same clamped to the last vector that is there. */
@@ -212,14 +213,14 @@ static const char *clamped_address(kn_cuda_writer *w, const kn_transpose *t)
     if (!is_contiguous(w, t))
         return address_of_members(w, t, kn_cuda_printed(w, "kn_least(from + m, to - %d)", t->vec));
     return kn_cuda_printed(w, "%s + (begins + kn_least(part * %d, (int)(to - from) - %d - first))",
-                           array_of(w, t)->name, members_between(w, t), t->vec);
+                           kn_cuda_array_of(w, t)->name, members_between(w, t), t->vec);
 }
 
 /* Element k of a vector, in the tile. */
 static const char *tile_element(kn_cuda_writer *w, const kn_transpose *t)
 {
     return kn_cuda_printed(w, "column_of[(part * %d + k) * %d]", members_between(w, t),
-                           kn_tile_pitch(w->ph, kn_bytes(array_of(w, t)->dtype)));
+                           kn_tile_pitch(w->ph, kn_bytes(kn_cuda_array_of(w, t)->dtype)));
 }
 
 /* Loads beyond the edge are clamped to it and not used: loads without conditions are in flight together. In a tile that is whole
@@ -362,7 +363,7 @@ static void write_loaders(kn_cuda_writer *w, int bytes)
  * and nobody reads them there. */
 static void write_load_of_rows(kn_cuda_writer *w, const kn_transpose *t)
 {
-    const int bytes = kn_bytes(array_of(w, t)->dtype), tpg = w->ph->how.tpg,
+    const int bytes = kn_bytes(kn_cuda_array_of(w, t)->dtype), tpg = w->ph->how.tpg,
               batch = kn_tile_batch(w->ph, bytes);
     kn_cuda_block(w, "");
     write_loaders(w, bytes);
@@ -446,7 +447,7 @@ static void store_register_tile(kn_cuda_writer *w, const kn_transpose *t)
     kn_cuda_open_each(w, "l", w->ph->how.vec);
     store_vector(
         w, t, kn_cuda_printed(w, "o%d_regs[r + k].at[l]", t->of),
-        kn_cuda_printed(w, "%s + (%s)", array_of(w, t)->name,
+        kn_cuda_printed(w, "%s + (%s)", kn_cuda_array_of(w, t)->name,
                         kn_cuda_offset(w, kn_transposed_access(w->ph, t), 'o', t->of, "l")));
     kn_cuda_close(w);
     kn_cuda_close(w);

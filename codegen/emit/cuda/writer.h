@@ -309,6 +309,9 @@ bool kn_cuda_load_tile(kn_cuda_writer *w);
 /* ROWS: loads the tiles of the groups that the block takes at a time. */
 void kn_cuda_load_tile_of_rows(kn_cuda_writer *w);
 void kn_cuda_close_tile(kn_cuda_writer *w);
+/* The array of a transposed access. */
+const kn_buf *kn_cuda_array_of(const kn_cuda_writer *w, const kn_transpose *t);
+
 /* ---- dense.c ---- */
 
 /* What a tile's loads and stores are of a dense one; the loads are in a function that is told whether it is whole. */

@@ -121,8 +121,8 @@ bool kn_layout_reshape(const kn_layout *from, const int64_t *shape, int rank, kn
 const kn_strides *kn_strides_reshape(kn_planner *p, const kn_node *n, const kn_strides *from);
 /* shape.c: shapes n raw phases of the planner. */
 kn_shaped *kn_shape(kn_planner *p, const kn_phase *phases, int n, bool alone);
-/* shape.c: the same, with vectors by run or narrower ones where these are quicker: what kernels are made of. Passes decide by what they are
- * without, whose elements may also be held. */
+/* shape.c: the same, with vectors by run or narrower ones where these are quicker: what kernels are made of. Passes
+ * decide by what they are without, whose elements may also be held. */
 const kn_phase *kn_shaped_with_other_vectors(kn_planner *p, kn_shaped *shaped);
 /* preview.c: a phase by itself as it would be shaped, to base decisions on; and the ranges that its members would be
  * split into. */
